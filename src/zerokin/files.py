@@ -1,0 +1,57 @@
+"""Writing that never leaves half a file, and hashes of what was read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from zerokin.errors import InvalidInput, MissingFile
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary name beside ``path`` and rename it to ``path`` if the block succeeds.
+
+    Whatever stops the block, ``path`` holds its old content or the whole new one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "note.txt") as temporary:
+    ...     _ = temporary.write_text("whole")
+    >>> [file.name for file in folder.iterdir()]
+    ['note.txt']
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}") from error
+    # The suffix stays last: writers such as Matplotlib choose the format by it.
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part{path.suffix}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    except PermissionError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def existing(path: str | os.PathLike[str], what: str, remedy: str) -> Path:
+    """Return ``path`` if it exists; otherwise say what is missing and how to get it."""
+    path = Path(path)
+    if not path.exists():
+        raise MissingFile(f"no {what} at {path}: {remedy}")
+    return path
