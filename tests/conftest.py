@@ -1,0 +1,18 @@
+"""What several test files share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA = Path(os.environ.get("ZEROKIN_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder with the real data sets (`ZEROKIN_DATA`); tests that need it are skipped without it."""
+    if not (DATA / "cub" / "att_splits.mat").exists():
+        pytest.skip(f"no real data at {DATA}: set ZEROKIN_DATA to the folder that holds cub/")
+    return DATA
