@@ -1,0 +1,133 @@
+"""The class table: what is known of every class, seen or unseen, before any picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.semantics.normalise import unit_rows
+
+TaxonomyPath = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTable:
+    """Names, semantic vectors, descriptions and taxonomy of C classes.
+
+    Parameters
+    ----------
+    names
+        One name per class.
+    vectors
+        (C, d_z) semantic vectors as they were read; `semantics` is what methods use.
+    semantics_source
+        Where the vectors come from, such as ``"attributes"``.
+    attribute_names
+        Names of the d_z columns, where they have any.
+    descriptions
+        One text per class, where the data has them.
+    taxonomy
+        One path per class from the top down, the class itself excluded, where known.
+    """
+
+    names: tuple[str, ...]
+    vectors: NDArray[np.float64] | None = None
+    semantics_source: str = "none"
+    attribute_names: tuple[str, ...] | None = None
+    descriptions: tuple[str, ...] | None = None
+    taxonomy: tuple[TaxonomyPath, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def semantics(self) -> NDArray[np.float64]:
+        """(C, d_z) class semantics Z: the vectors scaled to unit L2 norm, nothing centred."""
+        if self.vectors is None:
+            raise InvalidInput(
+                "these classes have no semantic vectors: give some with "
+                "semantics='word-vectors=FILE' or semantics='text=MODEL'"
+            )
+        vectors = unit_rows(self.vectors, self.names)
+        vectors.setflags(write=False)
+        return vectors
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
+
+    def index(self, names: str | Sequence[str]) -> NDArray[np.int64]:
+        """Return the positions of the named classes, refusing unknown names.
+
+        Examples
+        --------
+        >>> ClassTable(("okapi", "zebra")).index(["zebra"])
+        array([1])
+        >>> ClassTable(("okapi", "zebra")).index("zebar")
+        Traceback (most recent call last):
+        zerokin.errors.InvalidInput: unknown class 'zebar'; did you mean 'zebra'?
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        for name in wanted:
+            if name not in self._positions:
+                raise InvalidInput(f"unknown class {name!r}{did_you_mean(name, self.names)}")
+        return np.array([self._positions[name] for name in wanted], dtype=np.int64)
+
+    def select(self, positions: NDArray[np.int64]) -> ClassTable:
+        """Return the table of some of the classes, in the order given."""
+
+        def pick(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+            return None if values is None else tuple(values[i] for i in positions)
+
+        return replace(
+            self,
+            names=tuple(self.names[i] for i in positions),
+            vectors=None if self.vectors is None else self.vectors[positions],
+            descriptions=pick(self.descriptions),
+            taxonomy=None if self.taxonomy is None else tuple(self.taxonomy[i] for i in positions),
+        )
+
+    def problems(self) -> list[str]:
+        """Return everything that is wrong with the table, one line each."""
+        found = []
+        twice = [name for name, count in Counter(self.names).items() if count > 1]
+        if twice:
+            found.append(f"class names must be unique, but {listing(twice)} occurs more than once")
+        if any(not name.strip() for name in self.names):
+            found.append("a class has an empty name: name every class")
+        if self.vectors is not None:
+            found += self._vector_problems(self.vectors)
+        for what, values in (("description", self.descriptions), ("taxonomy path", self.taxonomy)):
+            if values is not None and len(values) != len(self):
+                found.append(f"{len(self)} classes but {len(values)} {what}s: give one per class")
+        return found
+
+    def _vector_problems(self, vectors: NDArray[np.float64]) -> list[str]:
+        if vectors.ndim != 2 or len(vectors) != len(self):
+            return [
+                f"semantic vectors have shape {vectors.shape}, but there are {len(self)} classes: "
+                "give one row per class"
+            ]
+        found = []
+        columns = self.attribute_names
+        if columns is not None and len(columns) != vectors.shape[1]:
+            found.append(
+                f"{vectors.shape[1]} attribute columns but {len(columns)} attribute names: "
+                "they must match"
+            )
+        unusable = ~np.isfinite(vectors).all(axis=1)
+        if unusable.any():
+            names = listing(compress(self.names, unusable))
+            found.append(f"NaN or infinite semantic values for {names}: fill them in")
+        absent = ~unusable & ~vectors.any(axis=1)
+        if absent.any():
+            names = listing(compress(self.names, absent))
+            found.append(f"no semantic vector (all zeros) for {names}: fill it in")
+        return found

@@ -1,0 +1,266 @@
+"""`Dataset`: pictures or features, labels, classes, splits and provenance in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.data.classes import ClassTable
+from zerokin.data.feature_files import FeatureFile
+from zerokin.data.pictures import Pictures
+from zerokin.data.provenance import Provenance
+from zerokin.data.splits import Indices, Split, hold_out
+from zerokin.errors import InvalidInput, UnseenLabels, did_you_mean, listing
+
+Inputs = Pictures | FeatureFile | NDArray[np.floating]
+
+
+class InvalidDataset(InvalidInput):
+    """A data set with problems; `problems` holds all of them, the message the first."""
+
+    def __init__(self, source: str, problems: Sequence[str]) -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        more = len(problems) - 1
+        tail = f" (and {more} more: `zerokin check {source}` lists them)" if more else ""
+        super().__init__(f"{source}: {problems[0]}{tail}")
+
+
+class Dataset:
+    """Labelled samples of C classes, some of them unseen.
+
+    Labels come through two doors. Whatever fits uses `training_labels`, which refuses samples of
+    unseen classes; whatever measures uses `evaluation_labels`.
+
+    Parameters
+    ----------
+    name
+        Short name, printed with results.
+    classes
+        The class table.
+    inputs
+        `Pictures` (decoded when asked for), a `FeatureFile`, an (N, d_f) array, or None for a
+        class table without samples.
+    labels
+        (N,) positions in the class table; -1 marks a sample whose class is not in the table.
+    splits
+        Splits by name; the first is active unless ``split`` names another.
+    provenance
+        Where it came from.
+    split
+        Name of the active split.
+
+    Raises
+    ------
+    InvalidDataset
+        If anything is wrong; its ``problems`` lists everything that is.
+
+    Examples
+    --------
+    >>> import zerokin
+    >>> critters = zerokin.load_dataset("critters")
+    >>> critters.training_labels(critters.split.test_unseen[:3])
+    Traceback (most recent call last):
+    zerokin.errors.UnseenLabels: 3 of 3 samples asked for to fit are of unseen classes ...
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        classes: ClassTable,
+        inputs: Inputs | None,
+        labels: NDArray[np.integer] | None,
+        splits: Mapping[str, Split],
+        provenance: Provenance,
+        split: str | None = None,
+    ) -> None:
+        self.name = name
+        self.classes = classes
+        self.inputs = inputs
+        self._labels = np.asarray([] if labels is None else labels, dtype=np.int64)
+        self.splits = dict(splits)
+        self.provenance = provenance
+        self.split_name = self._known_split(split) if split else next(iter(self.splits))
+        problems = self._problems()
+        if problems:
+            raise InvalidDataset(provenance.source, problems)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Dataset {self.name!r}: {len(self):,} {self.kind}, {len(self.seen)} seen and "
+            f"{len(self.unseen)} unseen classes, {self.split_name} split>"
+        )
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    @property
+    def kind(self) -> str:
+        """What a sample is: ``"pictures"``, ``"features"`` or ``"classes only"``."""
+        if self.inputs is None:
+            return "classes only"
+        return "pictures" if isinstance(self.inputs, Pictures) else "features"
+
+    @property
+    def split(self) -> Split:
+        """The active split."""
+        return self.splits[self.split_name]
+
+    @property
+    def seen(self) -> Indices:
+        """Positions of the seen classes."""
+        return np.flatnonzero(~self.split.unseen)
+
+    @property
+    def unseen(self) -> Indices:
+        """Positions of the unseen classes."""
+        return np.flatnonzero(self.split.unseen)
+
+    @property
+    def semantics(self) -> NDArray[np.float64]:
+        """(C, d_z) class semantics Z, rows of unit norm."""
+        return self.classes.semantics
+
+    @property
+    def pictures(self) -> Pictures:
+        """The pictures, decoded when asked for."""
+        if not isinstance(self.inputs, Pictures):
+            raise InvalidInput(f"{self.provenance.source} holds {self.kind}, not pictures")
+        return self.inputs
+
+    @cached_property
+    def features(self) -> NDArray[np.floating]:
+        """(N, d_f) features F, memory-mapped where their file allows it."""
+        if isinstance(self.inputs, FeatureFile):
+            return self.inputs.open()
+        if self.inputs is None or isinstance(self.inputs, Pictures):
+            raise InvalidInput(
+                f"{self.provenance.source} holds {self.kind}, not features: extract them first"
+            )
+        return self.inputs
+
+    def training_labels(self, indices: Indices | None = None) -> NDArray[np.int64]:
+        """Return labels to fit on: of the training samples, or of the samples given.
+
+        Raises
+        ------
+        UnseenLabels
+            If any of the samples is of an unseen class.
+        """
+        indices = self.split.train if indices is None else np.asarray(indices)
+        labels = self._labels[indices]
+        refused = (labels < 0) | self.split.unseen[labels]
+        if refused.any():
+            raise UnseenLabels(
+                f"{refused.sum():,} of {len(labels):,} samples asked for to fit are of unseen "
+                "classes: fit on dataset.split.train, and use evaluation_labels to measure"
+            )
+        return labels
+
+    def evaluation_labels(self, indices: Indices) -> NDArray[np.int64]:
+        """Return labels to measure with; nothing may be fitted or chosen on those of a test part."""
+        return self._labels[indices]
+
+    def with_split(self, name: str) -> Dataset:
+        """Return the same data with another of its splits active."""
+        return self._copy(split=self._known_split(name))
+
+    def with_inputs(self, inputs: Inputs, provenance: Provenance | None = None) -> Dataset:
+        """Return the same samples with other inputs, such as features extracted from pictures."""
+        return self._copy(inputs=inputs, provenance=provenance or self.provenance)
+
+    def with_classes(self, classes: ClassTable) -> Dataset:
+        """Return the same samples with another table of the same classes, such as new vectors."""
+        return self._copy(classes=classes)
+
+    def fold(self, number: int, *, test_seen: float = 0.2, seed: int = 0) -> Dataset:
+        """Return validation fold 1, 2, …: a data set in which the test classes do not exist.
+
+        Its unseen classes are the fold's validation classes; its samples are training samples of
+        this one. What is chosen on it has not looked at any test sample or unseen class.
+
+        Parameters
+        ----------
+        number
+            Which fold, from 1.
+        test_seen
+            Fraction of every remaining seen class held out to test on.
+        seed
+            Draws the held-out samples.
+        """
+        if not 1 <= number <= len(self.split.folds):
+            raise InvalidInput(
+                f"{self.name} has {len(self.split.folds)} validation folds; there is no {number}"
+            )
+        validation = self.split.folds[number - 1]
+        position = np.full(len(self.classes) + 1, -1)  # the last entry keeps label -1 at -1
+        position[self.seen] = np.arange(len(self.seen))
+        labels = np.full(len(self), -1)
+        labels[self.split.train] = position[self._labels[self.split.train]]
+        in_validation = validation[self._labels[self.split.train]]
+        train, held = hold_out(
+            self.split.train[~in_validation], labels, fraction=test_seen, seed=seed
+        )
+        split = Split(
+            version=f"{self.split.version}, validation fold {number}",
+            unseen=validation[self.seen],
+            train=train,
+            test_seen=held,
+            test_unseen=self.split.train[in_validation],
+        )
+        name = f"{self.split_name} fold {number}"
+        return self._copy(
+            classes=self.classes.select(self.seen), labels=labels, splits={name: split}, split=name
+        )
+
+    def _copy(self, **changes: object) -> Dataset:
+        fields: dict[str, object] = {
+            "name": self.name,
+            "classes": self.classes,
+            "inputs": self.inputs,
+            "labels": self._labels,
+            "splits": self.splits,
+            "provenance": self.provenance,
+            "split": self.split_name,
+        }
+        return Dataset(**(fields | changes))  # type: ignore[arg-type]
+
+    def _known_split(self, name: str) -> str:
+        if name not in self.splits:
+            raise InvalidInput(
+                f"{self.name} has no {name!r} split, only {listing(self.splits)}"
+                f"{did_you_mean(name, self.splits)}"
+            )
+        return name
+
+    def _problems(self) -> list[str]:
+        found = self.classes.problems()
+        labels = self._labels
+        outside = np.flatnonzero((labels < -1) | (labels >= len(self.classes)))
+        if len(outside):
+            found.append(
+                f"sample {outside[0] + 1:,} has label {labels[outside[0]] + 1}, outside the class "
+                f"table of {len(self.classes)} classes ({len(outside):,} such samples)"
+            )
+            return found
+        if self.inputs is not None and len(self.inputs) != len(labels):
+            found.append(f"{len(self.inputs):,} {self.kind} but {len(labels):,} labels")
+        for name, split in self.splits.items():
+            found += [
+                f"{name} split: {line}" for line in split.problems(labels, self.classes.names)
+            ]
+        if not found and self.inputs is not None:
+            found += self._untrained_classes()
+        return found
+
+    def _untrained_classes(self) -> list[str]:
+        split = self.split
+        counts = np.bincount(self._labels[split.train], minlength=len(self.classes))
+        empty = [self.classes.names[i] for i in np.flatnonzero((counts == 0) & ~split.unseen)]
+        if not empty:
+            return []
+        return [f"seen classes without training samples: {listing(empty)}"]

@@ -1,0 +1,101 @@
+"""`load_dataset`: the one door through which data comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from zerokin.data.class_semantics import with_semantics
+from zerokin.data.dataset import Dataset
+from zerokin.errors import InvalidInput, did_you_mean
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a kind of data is opened.
+
+    ``function`` is imported when it is first needed and called as ``(source, folder, **options)``.
+    """
+
+    function: str
+    summary: str
+    needs_folder: bool = True
+    options: tuple[str, ...] = ()
+
+    def load(self) -> Callable[..., Dataset]:
+        """Import the reader."""
+        module, name = self.function.rsplit(".", 1)
+        reader: Callable[..., Dataset] = getattr(
+            import_module(f"zerokin.data.readers.{module}"), name
+        )
+        return reader
+
+
+READERS = {
+    "critters": Reader("critters.read_critters", "60 invented animals", needs_folder=False),
+    "folder": Reader("folder.read_folder", "your own pictures and classes.csv"),
+    "xlsa17": Reader("xlsa17.read_xlsa17", "features and splits (.mat)", options=("features",)),
+    "cub": Reader("cub.read_cub", "CUB-200-2011 pictures"),
+    "awa1": Reader("awa.read_awa1", "Animals with Attributes pictures"),
+    "awa2": Reader("awa.read_awa2", "Animals with Attributes 2 pictures"),
+    "sun": Reader("sun.read_sun", "SUN Attribute pictures"),
+    "imnet": Reader("imnet.read_imnet", "ILSVRC2012 seen, ILSVRC2010 unseen"),
+    "mini-imagenet": Reader("mini_imagenet.read_mini_imagenet", "mini-ImageNet, Ravi's split"),
+}
+
+
+def load_dataset(
+    spec: str,
+    *,
+    split: str | None = None,
+    features: str | None = None,
+    semantics: str | None = None,
+) -> Dataset:
+    """Open a data set.
+
+    Parameters
+    ----------
+    spec
+        ``"critters"``, or a kind and its folder: ``"cub=DIR"``, ``"xlsa17=DIR"``, ``"awa1=DIR"``,
+        ``"awa2=DIR"``, ``"sun=DIR"``, ``"imnet=DIR"``, ``"mini-imagenet=DIR"``, ``"folder=DIR"``.
+    split
+        ``"pure"`` (the proposed split) or ``"standard"`` where the data has both; by default its
+        first.
+    features
+        Which feature file, for xlsa17 folders with several.
+    semantics
+        Other class semantics than the data's own: ``"word-vectors=FILE"`` (word2vec, GloVe or
+        fastText) or ``"text=MODEL"`` (a sentence encoder's folder or name).
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> load_dataset("critters")
+    <Dataset 'Critters': 3,600 pictures, 45 seen and 15 unseen classes, pure split>
+    >>> load_dataset("criters")
+    Traceback (most recent call last):
+    zerokin.errors.InvalidInput: unknown data 'criters'; did you mean 'critters'? ...
+    """
+    kind, equals, folder = spec.partition("=")
+    reader = READERS.get(kind)
+    if reader is None:
+        known = ", ".join(f"{k}=DIR" if r.needs_folder else k for k, r in READERS.items())
+        raise InvalidInput(f"unknown data {spec!r}{did_you_mean(kind, READERS)} Known: {known}")
+    if reader.needs_folder and not folder:
+        raise InvalidInput(f"{spec!r} lacks its folder: write {kind}=DIR")
+    if equals and not reader.needs_folder:
+        raise InvalidInput(f"{kind!r} takes no folder: write {kind}")
+    options = {}
+    if features is not None:
+        if "features" not in reader.options:
+            raise InvalidInput(f"features= is for xlsa17=DIR, not for {kind}")
+        options["features"] = features
+    dataset = reader.load()(spec, Path(folder).expanduser(), **options)
+    if semantics is not None:
+        dataset = with_semantics(dataset, semantics)
+    return dataset if split is None else dataset.with_split(split)

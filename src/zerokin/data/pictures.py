@@ -1,0 +1,197 @@
+"""Pictures that stay where they are, in folders or tar files, until one is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from zerokin.errors import InvalidInput, MissingFile
+
+PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
+MOST_PIXELS = 100_000_000
+END_OF_ARCHIVE = 1024  # a tar file ends with two blocks of 512 zero bytes
+
+
+def is_picture(name: str) -> bool:
+    """Tell by its suffix whether a file is a picture; hidden files are not."""
+    base = name.rsplit("/", 1)[-1]
+    return not base.startswith(".") and os.path.splitext(base)[1].lower() in PICTURE_SUFFIXES  # noqa: PTH122
+
+
+class Pictures(ABC):
+    """N pictures, decoded one at a time; ``names`` tells them apart in messages and files."""
+
+    names: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @abstractmethod
+    def load(self, index: int) -> Image.Image:
+        """Return one picture, upright and in RGB."""
+
+    @abstractmethod
+    def sha256(self) -> str:
+        """Return one SHA-256 over the names and contents of all pictures (reads them all)."""
+
+    def array(self, index: int) -> NDArray[np.uint8]:
+        """Return one picture as (height, width, 3) bytes."""
+        return np.asarray(self.load(index))
+
+
+class FolderPictures(Pictures):
+    """Picture files below one folder."""
+
+    def __init__(self, root: Path, names: Sequence[str]) -> None:
+        self.root = root
+        self.names = names
+
+    def load(self, index: int) -> Image.Image:
+        path = self.root / self.names[index]
+        return decode(self._content(index), str(path))
+
+    def sha256(self) -> str:
+        return _digest(self.names, self._content)
+
+    def _content(self, index: int) -> bytes:
+        path = self.root / self.names[index]
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise MissingFile(f"cannot read picture {path}: {error.strerror}") from error
+
+
+class TarEntry(NamedTuple):
+    """Where a picture's bytes lie."""
+
+    archive: int
+    offset: int
+    size: int
+
+
+class TarPictures(Pictures):
+    """Pictures inside uncompressed tar files, read in place."""
+
+    def __init__(
+        self, archives: Sequence[Path], names: Sequence[str], entries: Sequence[TarEntry]
+    ) -> None:
+        self.archives = tuple(archives)
+        self.names = names
+        self.entries = entries
+
+    def load(self, index: int) -> Image.Image:
+        archive = self.archives[self.entries[index].archive]
+        return decode(self._content(index), f"{archive}:{self.names[index]}")
+
+    def sha256(self) -> str:
+        return _digest(self.names, self._content)
+
+    def _content(self, index: int) -> bytes:
+        # Opened for every picture: nothing is shared between the processes of a data loader.
+        entry = self.entries[index]
+        archive = self.archives[entry.archive]
+        try:
+            with archive.open("rb") as file:
+                file.seek(entry.offset)
+                return file.read(entry.size)
+        except OSError as error:
+            raise MissingFile(f"cannot read {archive}: {error.strerror}") from error
+
+
+def _digest(names: Sequence[str], content: Callable[[int], bytes]) -> str:
+    """Hash the pictures in order of their names."""
+    whole = hashlib.sha256()
+    for index in sorted(range(len(names)), key=names.__getitem__):
+        whole.update(names[index].encode() + b"\0" + hashlib.sha256(content(index)).digest())
+    return whole.hexdigest()
+
+
+def decode(content: bytes, name: str) -> Image.Image:
+    """Decode a picture to upright RGB; a damaged, truncated or huge one is named in the error."""
+    try:
+        with Image.open(io.BytesIO(content)) as picture:
+            if picture.width * picture.height > MOST_PIXELS:
+                raise InvalidInput(
+                    f"picture {name} has {picture.width} × {picture.height} pixels, over the "
+                    f"limit of {MOST_PIXELS:,}: make it smaller"
+                )
+            return _eight_bit_rgb(ImageOps.exif_transpose(picture))
+    except InvalidInput:
+        raise
+    # Pillow's decoders raise many kinds on damaged input (OSError, SyntaxError, struct.error, …).
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise InvalidInput(
+            f"picture {name} cannot be decoded ({reason.splitlines()[0][:80]}): "
+            "it is truncated, damaged or no picture; replace or remove it"
+        ) from error
+
+
+def _eight_bit_rgb(picture: Image.Image) -> Image.Image:
+    if picture.mode.startswith("I;16"):
+        values = np.asarray(picture.convert("I"), dtype=np.uint32)
+        picture = Image.fromarray((values >> 8).astype(np.uint8))
+    elif picture.mode in ("LA", "PA", "RGBA") or "transparency" in picture.info:
+        opaque = picture.convert("RGBA")
+        picture = Image.new("RGBA", opaque.size, "white")
+        picture.alpha_composite(opaque)
+    return picture.convert("RGB")
+
+
+def list_folder(root: Path) -> list[str]:
+    """Return the pictures below ``root`` as sorted '/'-separated relative names."""
+    found = []
+    for folder, subfolders, files in os.walk(root):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        below = Path(folder).relative_to(root).as_posix()
+        prefix = "" if below == "." else f"{below}/"
+        found += [prefix + name for name in files if is_picture(name)]
+    return sorted(found)
+
+
+def open_tars(archives: Sequence[Path]) -> TarPictures:
+    """Index the pictures of tar files, sorted by their name, without reading them."""
+    found: dict[str, TarEntry] = {}
+    for number, archive in enumerate(archives):
+        for name, entry in _index_tar(archive, number):
+            if name in found:
+                first = archives[found[name].archive].name
+                raise InvalidInput(f"{archive} and {first} both hold {name}: remove one")
+            found[name] = entry
+    names = sorted(found)
+    return TarPictures(archives, names, [found[name] for name in names])
+
+
+def _index_tar(archive: Path, number: int) -> list[tuple[str, TarEntry]]:
+    again = "it is truncated or damaged; get it again"
+    try:
+        with archive.open("rb") as file:
+            with tarfile.open(fileobj=file, mode="r:") as tar:
+                entries = [
+                    (
+                        member.name.removeprefix("./"),
+                        TarEntry(number, member.offset_data, member.size),
+                    )
+                    for member in tar
+                    if member.isreg() and is_picture(member.name)
+                ]
+            file.seek(-min(END_OF_ARCHIVE, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            if file.read() != bytes(END_OF_ARCHIVE):
+                raise InvalidInput(f"{archive} lacks a tar file's end: {again}")
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{archive} cannot be read as a tar file ({error}): {again}") from error
+    except OSError as error:
+        raise MissingFile(f"cannot read {archive}: {error.strerror}") from error
+    return entries

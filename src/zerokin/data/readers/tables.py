@@ -1,0 +1,64 @@
+"""Small text files: comma-separated tables and lists with one entry a line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.files import existing
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file, with or without a byte order mark."""
+    existing(path, "file", "check the folder")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not UTF-8 text: save it as UTF-8") from error
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from error
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read the lines of a text file that are not empty, without space around them."""
+    return [line.strip() for line in read_text(path).splitlines() if line.strip()]
+
+
+def read_numbered(path: Path) -> list[str]:
+    """Read the entries of a file whose lines are ``number entry``, in file order."""
+    return [line.split(maxsplit=1)[-1] for line in read_lines(path)]
+
+
+def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Read a CSV file with a header that has at least these columns.
+
+    Raises
+    ------
+    InvalidInput
+        If a column is missing, or a row has too few or too many values; the row is named.
+    """
+    try:
+        reader = csv.reader(read_text(path).splitlines(), strict=True)
+        rows = [row for row in reader if any(value.strip() for value in row)]
+    except csv.Error as error:
+        raise InvalidInput(f"{path} is not a comma-separated table: {error}") from error
+    if not rows:
+        raise InvalidInput(f"{path} is empty: it needs the columns {listing(columns)}")
+    header = [name.strip() for name in rows[0]]
+    for column in columns:
+        if column not in header:
+            raise InvalidInput(
+                f"{path} has no column {column!r}{did_you_mean(column, header)} "
+                f"(its columns are {listing(header)})"
+            )
+    if len(set(header)) < len(header):
+        twice = {name for name in header if header.count(name) > 1}
+        raise InvalidInput(f"{path} has the column {listing(sorted(twice))} more than once")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise InvalidInput(
+                f"{path}, row {number}: {len(row)} values, but the header has {len(header)} columns"
+            )
+    return [dict(zip(header, (value.strip() for value in row), strict=True)) for row in rows[1:]]

@@ -1,0 +1,150 @@
+"""Splits: which classes are unseen, which samples fit and test, which class folds validate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.errors import listing
+
+Indices = NDArray[np.int64]
+ClassMask = NDArray[np.bool_]
+
+NO_SAMPLES: Indices = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One way of dividing classes and samples.
+
+    Parameters
+    ----------
+    version
+        Where it comes from, such as ``"xlsa17 proposed"``; it is printed with every result.
+    unseen
+        (C,) mask of the unseen classes.
+    train, test_seen, test_unseen
+        Sample indices: to fit on, and to test on.
+    folds
+        (C,) masks of validation classes, each held out of the seen classes.
+    folds_version
+        ``"public"``, or how they were drawn.
+    """
+
+    version: str
+    unseen: ClassMask
+    train: Indices
+    test_seen: Indices
+    test_unseen: Indices
+    folds: tuple[ClassMask, ...] = ()
+    folds_version: str = "none"
+
+    @property
+    def parts(self) -> dict[str, Indices]:
+        """The sample indices by the name of their part."""
+        return {
+            "train": self.train,
+            "test_seen": self.test_seen,
+            "test_unseen": self.test_unseen,
+        }
+
+    def problems(self, labels: NDArray[np.int64], names: Sequence[str]) -> list[str]:
+        """Return everything that is wrong with the split for these labels, one line each."""
+        if len(self.unseen) != len(names):
+            return [f"the split names {len(self.unseen)} classes, but there are {len(names)}"]
+        found = []
+        for part, indices in self.parts.items():
+            outside = indices[(indices < 0) | (indices >= len(labels))]
+            if len(outside):
+                found.append(
+                    f"split index {outside[0]:,} of {part} is out of range: there are "
+                    f"{len(labels):,} samples (is a file missing, or the split of another version?)"
+                )
+            elif (labels[indices] < 0).any():
+                found.append(f"{part} holds samples whose class is not in the class table")
+        if found:
+            return found
+        for part, indices in self.parts.items():
+            wrong = self.unseen[labels[indices]] != (part == "test_unseen")
+            if wrong.any():
+                classes = sorted({names[label] for label in labels[indices[wrong]].tolist()})
+                kind = "seen" if part == "test_unseen" else "unseen"
+                found.append(
+                    f"seen and unseen classes overlap: {part} holds samples of {kind} "
+                    f"classes ({listing(classes)}); are labels and split of the same version?"
+                )
+        everything = np.concatenate(list(self.parts.values()))
+        repeated = len(everything) - len(np.unique(everything))
+        if repeated:
+            found.append(f"{repeated:,} samples are in more than one part of the split")
+        for number, fold in enumerate(self.folds, start=1):
+            if (fold & self.unseen).any():
+                classes = compress(names, fold & self.unseen)
+                found.append(f"validation fold {number} holds unseen classes ({listing(classes)})")
+        return found
+
+
+def split_by_class(
+    labels: NDArray[np.int64],
+    unseen: ClassMask,
+    *,
+    version: str,
+    folds: tuple[ClassMask, ...] = (),
+    folds_version: str = "none",
+) -> Split:
+    """Return the split that trains on every seen sample and tests on every unseen one.
+
+    Examples
+    --------
+    >>> split = split_by_class(np.array([0, 1, 0]), np.array([False, True]), version="mine")
+    >>> split.train, split.test_unseen
+    (array([0, 2]), array([1]))
+    """
+    is_unseen = unseen[labels] if len(labels) else np.zeros(0, dtype=bool)
+    return Split(
+        version=version,
+        unseen=unseen,
+        train=np.flatnonzero(~is_unseen),
+        test_seen=NO_SAMPLES,
+        test_unseen=np.flatnonzero(is_unseen),
+        folds=folds,
+        folds_version=folds_version,
+    )
+
+
+def draw_folds(
+    names: Sequence[str], unseen: ClassMask, *, n_folds: int = 3, seed: int = 0
+) -> tuple[ClassMask, ...]:
+    """Draw disjoint validation folds of the seen classes, the same for any order of the classes.
+
+    As many folds as asked for, each with at most a third of the seen classes; none if there are
+    fewer than four seen classes.
+    """
+    seen = sorted(np.flatnonzero(~unseen).tolist(), key=names.__getitem__)
+    if len(seen) < 4:
+        return ()
+    shuffled = np.random.default_rng(seed).permutation(np.array(seen, dtype=np.int64))
+    size = max(1, len(seen) // max(n_folds, 3))
+    folds = []
+    for number in range(n_folds):
+        fold = np.zeros(len(names), dtype=bool)
+        fold[shuffled[number * size : (number + 1) * size]] = True
+        folds.append(fold)
+    return tuple(folds)
+
+
+def hold_out(
+    indices: Indices, labels: NDArray[np.int64], *, fraction: float, seed: int
+) -> tuple[Indices, Indices]:
+    """Split samples into (kept, held out), the same fraction of every class, at least one kept."""
+    shuffled = np.random.default_rng(seed).permutation(indices)
+    order = np.argsort(labels[shuffled], kind="stable")
+    grouped = shuffled[order]
+    _, starts, counts = np.unique(labels[grouped], return_index=True, return_counts=True)
+    rank = np.arange(len(grouped)) - np.repeat(starts, counts)
+    held = rank < np.repeat(np.minimum((fraction * counts).astype(int), counts - 1), counts)
+    return np.sort(grouped[~held]), np.sort(grouped[held])
