@@ -1,0 +1,273 @@
+"""`ClassHierarchy`: the superclasses of all classes, seen and unseen, layer by layer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zerokin.errors import InvalidInput
+from zerokin.hierarchy.canonical import (
+    canonical_order,
+    in_order_of_first,
+    numbered_by_first,
+)
+from zerokin.hierarchy.checks import checked_integer, checked_names, checked_semantics
+from zerokin.hierarchy.choice import chosen_classes
+from zerokin.hierarchy.clustering import Method, cluster_layers
+from zerokin.hierarchy.layered_tree import LayeredTree
+from zerokin.hierarchy.layers import layer_sizes
+from zerokin.hierarchy.naming import distinctive_names, numbered_names
+from zerokin.hierarchy.saved import read_hierarchy, write_hierarchy
+from zerokin.hierarchy.taxonomy import listed_paths, taxonomy_layers
+
+
+class ClassHierarchy(LayeredTree):
+    """A tree of superclasses over C classes.
+
+    Layer 0 is the classes themselves; layers 1 … n are superclasses, each node of which belongs
+    to exactly one node of the layer above. Build one with `from_semantics` or `from_taxonomy`.
+
+    Parameters
+    ----------
+    layers
+        For layers 1, 2, … the node of each class (C,), 0 … r_l - 1.
+    names
+        Class names; ``None`` for ``"class 00"``, ….
+    semantics
+        Class vectors (C, d_z), if there are any.
+    node_names
+        For each layer a name per node; ``None`` for ``"1.07"`` (layer and node).
+
+    Examples
+    --------
+    >>> tree = ClassHierarchy([[0, 0, 1, 1], [0, 0, 0, 0]], names=["lynx", "puma", "wolf", "fox"])
+    >>> tree
+    ClassHierarchy(4 classes, layers of 2 and 1 superclasses)
+    >>> tree.labels(1)
+    array([0, 0, 1, 1])
+    >>> tree.children(2, 0), tree.members(1, 1)
+    (array([0, 1]), array([2, 3]))
+    """
+
+    @classmethod
+    def from_semantics(
+        cls,
+        Z: ArrayLike,
+        branching: int = 2,
+        random_state: int = 0,
+        *,
+        names: Sequence[str] | None = None,
+        method: Method = "kmeans",
+    ) -> ClassHierarchy:
+        """Cluster classes by their vectors.
+
+        Layer l has ⌊C / t^l⌋ nodes, as long as that is at least t, and clusters the vectors of
+        the layer below. The result depends on neither the order of the rows nor the number of
+        threads. (Rows that are equal to the last bit can only be told apart by name.)
+
+        Parameters
+        ----------
+        Z
+            Class vectors (C, d_z), of all classes, seen and unseen.
+        branching
+            t, at least 2; C must be at least t².
+        random_state
+            Seed of k-means.
+        names
+            Class names, all different.
+        method
+            ``"kmeans"`` or ``"agglomerative"`` (Ward).
+
+        Examples
+        --------
+        >>> Z = np.random.default_rng(0).normal(size=(50, 8))
+        >>> ClassHierarchy.from_semantics(Z, branching=3).sizes
+        [16, 5]
+        """
+        semantics = checked_semantics(Z)
+        seed = checked_integer(random_state, "random_state")
+        if not 0 <= seed < 2**32:
+            raise InvalidInput(f"random_state is {seed}: it must lie between 0 and 2**32 - 1")
+        if names is not None:
+            names = checked_names(names, len(semantics))
+        layers = cluster_layers(
+            semantics,
+            layer_sizes(len(semantics), branching),
+            random_state=seed,
+            names=names,
+            method=method,
+        )
+        return cls(layers, names=names, semantics=semantics)
+
+    @classmethod
+    def from_taxonomy(
+        cls,
+        paths: Mapping[str, Sequence[str | None]] | Sequence[Sequence[str | None]],
+        *,
+        names: Sequence[str] | None = None,
+        semantics: ArrayLike | None = None,
+    ) -> ClassHierarchy:
+        """Take the superclasses from a taxonomy.
+
+        A node is its whole path, so equal names under different parents stay apart. Where a path
+        is shorter than others or has a gap (``""`` or ``None``), the class stays in its deepest
+        known node. Layers that group nothing, or group as the layer below does, are left out.
+
+        Parameters
+        ----------
+        paths
+            For each class, the names of its superclasses from the most general to the most
+            specific, the class itself excluded; or such paths by class name, as
+            `read_taxonomy_csv` and `wordnet_paths` return them.
+        names
+            Class names. With ``paths`` by name they choose the classes and their order.
+        semantics
+            Class vectors (C, d_z), in the order of the classes, for prototypes.
+
+        Examples
+        --------
+        >>> tree = ClassHierarchy.from_taxonomy({
+        ...     "lynx": ("mammal", "cat"),
+        ...     "puma": ("mammal", "cat"),
+        ...     "wolf": ("mammal", "dog"),
+        ...     "wren": ("bird",),
+        ... })
+        >>> tree.node_names(1), tree.node_names(2)
+        (('cat', 'dog', 'bird'), ('mammal', 'bird'))
+        """
+        listed, names = listed_paths(paths, names)
+        checked = checked_names(names, len(listed))
+        layers, node_names = taxonomy_layers(listed, checked)
+        return cls._canonical(
+            layers,
+            names=checked,
+            semantics=None if semantics is None else checked_semantics(semantics),
+            node_names=node_names,
+            named=names is not None,
+        )
+
+    @classmethod
+    def _canonical(
+        cls,
+        layers: Sequence[NDArray[np.int64]],
+        *,
+        names: Sequence[str],
+        semantics: NDArray[np.float64] | None,
+        node_names: Sequence[Sequence[str]] | None,
+        named: bool = True,
+    ) -> ClassHierarchy:
+        """Build a hierarchy whose nodes are numbered by their first class in canonical order."""
+        if semantics is not None and len(semantics) != len(names):
+            raise InvalidInput(
+                f"{len(semantics)} class vectors were given for {len(names)} classes"
+            )
+        order = canonical_order(len(names), semantics=semantics, names=names if named else None)
+        return cls(
+            [numbered_by_first(labels, order) for labels in layers],
+            names=names,
+            semantics=semantics,
+            node_names=node_names
+            and [in_order_of_first(n, x, order) for n, x in zip(node_names, layers, strict=True)],
+        )
+
+    def named_by(self, attribute_names: Sequence[str]) -> ClassHierarchy:
+        """Return a copy whose nodes are named by the attributes that set them most apart.
+
+        Parameters
+        ----------
+        attribute_names
+            A name for each of the d_z numbers of a class vector.
+
+        Examples
+        --------
+        >>> Z = [[1, 0, 1], [1, 0, 0.8], [0, 1, 0], [0, 0.9, 0]]
+        >>> tree = ClassHierarchy.from_semantics(Z).named_by(["wings", "hooves", "stripes"])
+        >>> sorted(tree.node_names(1))
+        ['hooves', 'wings, stripes']
+        """
+        Z = self.prototypes(0)
+        words = [str(name) for name in attribute_names]
+        if isinstance(attribute_names, str) or len(words) != Z.shape[1]:
+            raise InvalidInput(
+                f"{len(words)} attribute names were given for vectors of {Z.shape[1]} numbers"
+            )
+        node_names = [
+            distinctive_names(
+                self.prototypes(layer), Z, words, numbered_names(layer, self._size(layer))
+            )
+            for layer in range(1, self.n_layers + 1)
+        ]
+        return ClassHierarchy(
+            self._labels[1:], names=self._names, semantics=Z, node_names=node_names
+        )
+
+    def select(self, classes: Iterable[int] | Iterable[str] | NDArray[np.bool_]) -> ClassHierarchy:
+        """Return the hierarchy of some of the classes, in the order given.
+
+        Nodes without classes are dropped and the others renumbered; layers stay, so that layer l
+        remains layer l.
+
+        Parameters
+        ----------
+        classes
+            Class indices, class names, or a boolean mask (C,).
+
+        Examples
+        --------
+        >>> tree = ClassHierarchy([[0, 0, 1, 2]], names=["lynx", "puma", "wolf", "wren"])
+        >>> tree.select(["puma", "wren"]).labels(1)
+        array([0, 1])
+        """
+        chosen = chosen_classes(classes, self._names)
+        if not len(chosen):
+            raise InvalidInput("no classes were selected: name at least one")
+        return self._canonical(
+            [labels[chosen] for labels in self._labels[1:]],
+            names=[self._names[i] for i in chosen],
+            semantics=None if self._semantics is None else self._semantics[chosen],
+            node_names=self._node_names,
+        )
+
+    def select_layers(self, layers: Iterable[int]) -> ClassHierarchy:
+        """Return the hierarchy with some of its superclass layers only.
+
+        A deep taxonomy such as WordNet has more layers than most uses need.
+
+        Parameters
+        ----------
+        layers
+            Layers to keep, 1 to `n_layers`; they become layers 1, 2, … bottom to top.
+
+        Examples
+        --------
+        >>> tree = ClassHierarchy([[0, 1, 2, 2], [0, 0, 1, 1], [0, 0, 0, 0]])
+        >>> tree.select_layers([1, 2]).sizes
+        [3, 2]
+        """
+        kept = sorted({self._checked_layer(layer) for layer in layers})
+        if not kept or kept[0] == 0:
+            raise InvalidInput(f"layers must be one or more of 1 to {self.n_layers}")
+        return ClassHierarchy(
+            [self._labels[layer] for layer in kept],
+            names=self._names,
+            semantics=self._semantics,
+            node_names=self._node_names and [self._node_names[layer - 1] for layer in kept],
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the hierarchy to a JSON file, whole or not at all."""
+        write_hierarchy(
+            path,
+            names=self._names,
+            layers=self._labels[1:],
+            node_names=self._node_names,
+            semantics=self._semantics,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ClassHierarchy:
+        """Read a hierarchy that `save` wrote; every number comes back exactly."""
+        return cls(**read_hierarchy(path))

@@ -1,0 +1,139 @@
+"""Superclasses that people have drawn up: taxonomies, of whatever depth and with gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.hierarchy.naming import made_unique, repeated
+from zerokin.hierarchy.wordnet import without_wnid
+
+# A step of a path: a node's name, or the fact that it is unknown (None) or was filled in from
+# below (a name in a tuple, so that it never equals a name somebody wrote).
+Step = str | tuple[str] | None
+Path = tuple[Step, ...]
+
+
+def taxonomy_layers(
+    paths: Sequence[Sequence[str | None]], names: Sequence[str]
+) -> tuple[list[NDArray[np.int64]], list[list[str]]]:
+    """Turn one path per class into layers of superclasses.
+
+    A node is its whole path, so equal names under different parents are different nodes. A
+    class whose path is shorter than others, or has a gap, stays in its deepest known node on the
+    layers in between; a gap at the top is filled with the first known name. Layers that say
+    nothing are dropped: a single node for all classes, every class on its own, or the same groups
+    as the layer below.
+
+    Parameters
+    ----------
+    paths
+        For each of C classes, the names of its superclasses from the most general to the most
+        specific, the class itself excluded; ``""`` or ``None`` where a level is unknown.
+    names
+        Class names, for messages.
+
+    Returns
+    -------
+    layers : list of ndarray of int, each (C,)
+        Node of each class, bottom to top; nodes are numbered by their first class.
+    node_names : list of list of str
+        Names of the nodes of each layer, all different within a layer.
+
+    Examples
+    --------
+    >>> layers, node_names = taxonomy_layers(
+    ...     [("mammal", "cat"), ("mammal", "cat"), ("mammal", "dog"), ("bird",), ("bird",)],
+    ...     ["lynx", "puma", "wolf", "heron", "wren"],
+    ... )
+    >>> layers
+    [array([0, 0, 1, 2, 2]), array([0, 0, 0, 1, 1])]
+    >>> node_names
+    [['cat', 'dog', 'bird'], ['mammal', 'bird']]
+    """
+    cleaned = [_cleaned(path, name) for path, name in zip(paths, names, strict=True)]
+    layers: list[NDArray[np.int64]] = []
+    node_names: list[list[str]] = []
+    # From the deepest layer up, so that of equal layers the most specific names stay.
+    for depth in range(max(map(len, cleaned)), 0, -1):
+        nodes: dict[Path, int] = {}
+        labels = np.array([nodes.setdefault(_known(p[:depth]), len(nodes)) for p in cleaned])
+        speaks = 1 < len(nodes) < len(cleaned)
+        # Of two nested partitions, equal numbers of nodes mean equal groups.
+        if speaks and not (node_names and len(node_names[-1]) == len(nodes)):
+            layers.append(labels)
+            node_names.append(_readable_names(list(nodes)))
+    if not layers:
+        raise InvalidInput(
+            f"the taxonomy puts the {len(cleaned)} classes into no groups: at some level at least "
+            "two classes must share a superclass that others do not"
+        )
+    return layers, node_names
+
+
+def listed_paths(
+    paths: Mapping[str, Sequence[str | None]] | Sequence[Sequence[str | None]],
+    names: Sequence[str] | None,
+) -> tuple[list[Sequence[str | None]], Sequence[str] | None]:
+    """Return a list of paths and the class names that go with it, from paths by name or listed.
+
+    Examples
+    --------
+    >>> listed_paths({"lynx": ("cat",), "wolf": ("dog",)}, ["wolf"])
+    ([('dog',)], ['wolf'])
+    """
+    if isinstance(paths, Mapping):
+        names = list(paths) if names is None else list(names)
+        absent = next((name for name in names if name not in paths), None)
+        if absent is not None:
+            raise InvalidInput(
+                f"the taxonomy has no class {absent!r}{did_you_mean(str(absent), paths)}"
+            )
+        paths = [paths[name] for name in names]
+    if not len(paths):
+        raise InvalidInput("the taxonomy is empty: give a path for every class")
+    return list(paths), names
+
+
+def _cleaned(path: Sequence[str | None], name: str) -> Path:
+    if isinstance(path, str) or not isinstance(path, Sequence):
+        raise InvalidInput(
+            f"the taxonomy of {name!r} is {path!r}: a list of superclass names is needed"
+        )
+    steps: list[Step] = []
+    for step in path:
+        if step is not None and not isinstance(step, str):
+            raise InvalidInput(f"the taxonomy of {name!r} holds {step!r}, which is not a name")
+        steps.append((step or "").strip() or None)
+    top = next((step for step in steps if isinstance(step, str)), None)
+    if top is None:
+        raise InvalidInput(f"the taxonomy of {name!r} is empty: give it at least one superclass")
+    gap = steps.index(top)
+    return _known(((top,),) * gap + tuple(steps[gap:]))
+
+
+def _known(path: Path) -> Path:
+    """Cut what is unknown off the end: the deepest known node stands for it."""
+    while path and path[-1] is None:
+        path = path[:-1]
+    return path
+
+
+def _filled(node: Path) -> tuple[str, ...]:
+    return next((step for step in node if isinstance(step, tuple)), ())
+
+
+def _readable_names(nodes: Sequence[Path]) -> list[str]:
+    """Name nodes as briefly as keeps them apart: name, name (parent), whole path, numbered."""
+    # A node filled in from below is known by that one name.
+    known = [[step for step in node if isinstance(step, str)] or [*_filled(node)] for node in nodes]
+    names = [without_wnid(steps[-1]) for steps in known]
+    for i in repeated(names):
+        if len(known[i]) > 1:
+            names[i] = f"{names[i]} ({without_wnid(known[i][-2])})"
+    for i in repeated(names):
+        names[i] = " > ".join(known[i])
+    return made_unique(names)
