@@ -1,0 +1,16 @@
+"""Class names and texts become one matrix of class vectors; every method sees its unit rows."""
+
+from zerokin.semantics.normalise import unit_rows
+from zerokin.semantics.sentences import class_texts, sentence_vectors
+from zerokin.semantics.skipgram import train_skipgram
+from zerokin.semantics.tables import vector_table
+from zerokin.semantics.word_vectors import word_vectors
+
+__all__ = [
+    "class_texts",
+    "sentence_vectors",
+    "train_skipgram",
+    "unit_rows",
+    "vector_table",
+    "word_vectors",
+]
