@@ -1,5 +1,37 @@
 """zerokin recognises classes it has no pictures of, through the superclasses they share."""
 
-from zerokin._version import __version__
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["__version__"]
+from zerokin._version import __version__
+from zerokin.errors import ZerokinError, ZerokinWarning
+
+if TYPE_CHECKING:
+    from zerokin.data import Dataset, load_dataset
+    from zerokin.hierarchy import ClassHierarchy
+
+# Imported on first use: a command that needs no solver does not wait for one.
+_ROOMS = {
+    "ClassHierarchy": "zerokin.hierarchy",
+    "Dataset": "zerokin.data",
+    "load_dataset": "zerokin.data",
+}
+
+__all__ = [
+    "ClassHierarchy",
+    "Dataset",
+    "ZerokinError",
+    "ZerokinWarning",
+    "__version__",
+    "load_dataset",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return getattr(import_module(_ROOMS[name]), name)
+    raise AttributeError(f"module 'zerokin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -122,11 +122,11 @@ class ClassTable:
                 f"{vectors.shape[1]} attribute columns but {len(columns)} attribute names: "
                 "they must match"
             )
-        unusable = ~np.isfinite(vectors).all(axis=1)
+        unusable = np.any(~np.isfinite(vectors), axis=1)
         if unusable.any():
             names = listing(compress(self.names, unusable))
             found.append(f"NaN or infinite semantic values for {names}: fill them in")
-        absent = ~unusable & ~vectors.any(axis=1)
+        absent = (vectors == 0).all(axis=1)
         if absent.any():
             names = listing(compress(self.names, absent))
             found.append(f"no semantic vector (all zeros) for {names}: fill it in")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,7 +163,7 @@ class Dataset:
         return labels
 
     def evaluation_labels(self, indices: Indices) -> NDArray[np.int64]:
-        """Return labels to measure with; nothing may be fitted or chosen on those of a test part."""
+        """Return labels to measure with; nothing may be fitted or chosen on them."""
         return self._labels[indices]
 
     def with_split(self, name: str) -> Dataset:
@@ -260,7 +261,8 @@ class Dataset:
     def _untrained_classes(self) -> list[str]:
         split = self.split
         counts = np.bincount(self._labels[split.train], minlength=len(self.classes))
-        empty = [self.classes.names[i] for i in np.flatnonzero((counts == 0) & ~split.unseen)]
-        if not empty:
+        empty = (counts == 0) & ~split.unseen
+        if not empty.any():
             return []
-        return [f"seen classes without training samples: {listing(empty)}"]
+        names = listing(compress(self.classes.names, empty))
+        return [f"seen classes without training samples: {names}"]

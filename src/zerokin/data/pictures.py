@@ -177,14 +177,7 @@ def _index_tar(archive: Path, number: int) -> list[tuple[str, TarEntry]]:
     try:
         with archive.open("rb") as file:
             with tarfile.open(fileobj=file, mode="r:") as tar:
-                entries = [
-                    (
-                        member.name.removeprefix("./"),
-                        TarEntry(number, member.offset_data, member.size),
-                    )
-                    for member in tar
-                    if member.isreg() and is_picture(member.name)
-                ]
+                members = [item for item in tar if item.isreg() and is_picture(item.name)]
             file.seek(-min(END_OF_ARCHIVE, file.seek(0, os.SEEK_END)), os.SEEK_END)
             if file.read() != bytes(END_OF_ARCHIVE):
                 raise InvalidInput(f"{archive} lacks a tar file's end: {again}")
@@ -194,4 +187,7 @@ def _index_tar(archive: Path, number: int) -> list[tuple[str, TarEntry]]:
         raise InvalidInput(f"{archive} cannot be read as a tar file ({error}): {again}") from error
     except OSError as error:
         raise MissingFile(f"cannot read {archive}: {error.strerror}") from error
-    return entries
+    return [
+        (member.name.removeprefix("./"), TarEntry(number, member.offset_data, member.size))
+        for member in members
+    ]

@@ -83,8 +83,8 @@ class Split:
             found.append(f"{repeated:,} samples are in more than one part of the split")
         for number, fold in enumerate(self.folds, start=1):
             if (fold & self.unseen).any():
-                classes = compress(names, fold & self.unseen)
-                found.append(f"validation fold {number} holds unseen classes ({listing(classes)})")
+                both = listing(compress(names, fold & self.unseen))
+                found.append(f"validation fold {number} holds unseen classes ({both})")
         return found
 
 

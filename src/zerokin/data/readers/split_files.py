@@ -131,17 +131,18 @@ def class_mask(names: Sequence[str], chosen: Sequence[str], path: Path) -> Class
 
 
 def unseen_by_list(folder: Path, names: Sequence[str]) -> ClassMask | None:
-    """Return the unseen classes by ``testclasses.txt``, checked against ``trainvalclasses.txt``."""
+    """Return the unseen classes by ``testclasses.txt``, checked against the lists of seen ones."""
     path = folder / "testclasses.txt"
     if not path.exists():
         return None
     unseen = class_mask(names, read_lines(path), path)
-    trainval = folder / "trainvalclasses.txt"
-    if trainval.exists():
-        overlap = unseen & class_mask(names, read_lines(trainval), trainval)
+    for other in (folder / "trainvalclasses.txt", folder / "trainclasses.txt"):
+        if not other.exists():
+            continue
+        overlap = unseen & class_mask(names, read_lines(other), other)
         if overlap.any():
             raise InvalidInput(
-                f"seen and unseen classes overlap: {path.name} and {trainval.name} in {folder} "
+                f"seen and unseen classes overlap: {path.name} and {other.name} in {folder} "
                 f"both list {listing(compress(names, overlap))}"
             )
     return unseen

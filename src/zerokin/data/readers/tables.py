@@ -31,8 +31,16 @@ def read_numbered(path: Path) -> list[str]:
     return [line.split(maxsplit=1)[-1] for line in read_lines(path)]
 
 
-def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read a CSV file with a header that has at least these columns.
+class Row(dict[str, str]):
+    """One row of a table: values by column, and where it stands in the file."""
+
+    def __init__(self, number: int, values: dict[str, str]) -> None:
+        super().__init__(values)
+        self.number = number
+
+
+def read_table(path: Path, columns: Sequence[str]) -> list[Row]:
+    """Read a CSV file with a header that has at least these columns; empty rows are skipped.
 
     Raises
     ------
@@ -40,25 +48,26 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         If a column is missing, or a row has too few or too many values; the row is named.
     """
     try:
-        reader = csv.reader(read_text(path).splitlines(), strict=True)
-        rows = [row for row in reader if any(value.strip() for value in row)]
+        lines = csv.reader(read_text(path).splitlines(), strict=True)
+        rows = [[value.strip() for value in line] for line in lines]
     except csv.Error as error:
         raise InvalidInput(f"{path} is not a comma-separated table: {error}") from error
-    if not rows:
+    filled = [(number, row) for number, row in enumerate(rows, start=1) if any(row)]
+    if not filled:
         raise InvalidInput(f"{path} is empty: it needs the columns {listing(columns)}")
-    header = [name.strip() for name in rows[0]]
+    header = filled[0][1]
     for column in columns:
         if column not in header:
             raise InvalidInput(
                 f"{path} has no column {column!r}{did_you_mean(column, header)} "
                 f"(its columns are {listing(header)})"
             )
-    if len(set(header)) < len(header):
-        twice = {name for name in header if header.count(name) > 1}
-        raise InvalidInput(f"{path} has the column {listing(sorted(twice))} more than once")
-    for number, row in enumerate(rows[1:], start=2):
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise InvalidInput(f"{path} has the column {listing(twice)} more than once")
+    for number, row in filled[1:]:
         if len(row) != len(header):
             raise InvalidInput(
                 f"{path}, row {number}: {len(row)} values, but the header has {len(header)} columns"
             )
-    return [dict(zip(header, (value.strip() for value in row), strict=True)) for row in rows[1:]]
+    return [Row(number, dict(zip(header, row, strict=True))) for number, row in filled[1:]]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
 
+from zerokin.data.classes import TaxonomyPath
 from zerokin.data.dataset import Dataset
 from zerokin.data.matlab import string_cells, write_mat
-from zerokin.data.splits import Indices
+from zerokin.data.readers.split_files import TAXONOMY_LEVELS
+from zerokin.data.splits import ClassMask, Indices, Split
 from zerokin.errors import InvalidInput
 from zerokin.files import replacing
 from zerokin.semantics.normalise import unit_rows
@@ -47,26 +51,7 @@ def write_xlsa17(dataset: Dataset, folder: str | Path, *, features: str = "featu
         },
     )
 
-    def write_list(name: str, entries: Sequence[str]) -> None:
-        with replacing(folder / name) as temporary:
-            temporary.write_text("".join(f"{entry}\n" for entry in entries), encoding="utf-8")
-
-    def chosen(mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[str]:
-        return [name for name, wanted in zip(classes.names, mask, strict=True) if wanted]
-
-    write_list("allclasses.txt", classes.names)
-    write_list("testclasses.txt", chosen(pure.unseen))
-    write_list("trainvalclasses.txt", chosen(~pure.unseen))
-    for number, fold in enumerate(pure.folds, start=1):
-        write_list(f"valclasses{number}.txt", chosen(fold))
-        write_list(f"trainclasses{number}.txt", chosen(~fold & ~pure.unseen))
-    if "standard" in dataset.splits:
-        unseen = dataset.splits["standard"].unseen
-        write_list("standard_split/testclasses.txt", chosen(unseen))
-        write_list("standard_split/trainvalclasses.txt", chosen(~unseen))
-    if classes.attribute_names is not None:
-        numbered = [f"{i} {name}" for i, name in enumerate(classes.attribute_names, start=1)]
-        write_list("attributes.txt", numbered)
+    _write_lists(dataset, folder, pure)
     write_mat(
         folder / "att_splits.mat",
         {
@@ -78,6 +63,47 @@ def write_xlsa17(dataset: Dataset, folder: str | Path, *, features: str = "featu
             "test_unseen_loc": _numbers(pure.test_unseen),
         },
     )
+
+
+def _write_lists(dataset: Dataset, folder: Path, pure: Split) -> None:
+    """Write the class lists of both splits and folds, the attribute names and the taxonomy."""
+    classes = dataset.classes
+
+    def chosen(mask: ClassMask) -> list[str]:
+        return list(compress(classes.names, mask))
+
+    lists: dict[str, Sequence[str]] = {
+        "allclasses.txt": classes.names,
+        "testclasses.txt": chosen(pure.unseen),
+        "trainvalclasses.txt": chosen(~pure.unseen),
+    }
+    for number, fold in enumerate(pure.folds, start=1):
+        lists[f"valclasses{number}.txt"] = chosen(fold)
+        lists[f"trainclasses{number}.txt"] = chosen(~fold & ~pure.unseen)
+    if "standard" in dataset.splits:
+        unseen = dataset.splits["standard"].unseen
+        lists["standard_split/testclasses.txt"] = chosen(unseen)
+        lists["standard_split/trainvalclasses.txt"] = chosen(~unseen)
+    if classes.attribute_names is not None:
+        numbered = enumerate(classes.attribute_names, start=1)
+        lists["attributes.txt"] = [f"{number} {name}" for number, name in numbered]
+    for name, lines in lists.items():
+        with replacing(folder / name) as temporary:
+            temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    if classes.taxonomy is not None:
+        _write_taxonomy(folder / "classes.csv", classes.names, classes.taxonomy)
+
+
+def _write_taxonomy(path: Path, names: Sequence[str], paths: Sequence[TaxonomyPath]) -> None:
+    """Write order, family and genus; a deeper taxonomy has no place in this form."""
+    depth = max(len(nodes) for nodes in paths)
+    if depth > len(TAXONOMY_LEVELS):
+        return
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["name", *TAXONOMY_LEVELS[:depth]])
+        for name, nodes in zip(names, paths, strict=True):
+            rows.writerow([name, *nodes, *[""] * (depth - len(nodes))])
 
 
 def _numbers(indices: Indices) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

@@ -1,0 +1,172 @@
+"""The command line: ``zerokin demo | check | hierarchy | skipgram``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from zerokin._version import __version__
+from zerokin.errors import ZerokinError
+from zerokin.files import replacing
+
+app = typer.Typer(
+    help="Recognise classes you have no pictures of, through the superclasses they share.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out = Console(highlight=False)
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="critters, or KIND=DIR: folder, xlsa17, cub, awa1, awa2, sun, imnet, mini-imagenet",
+        show_default=False,
+    ),
+]
+SplitName = Annotated[str | None, typer.Option("--split", help="pure or standard")]
+Features = Annotated[str | None, typer.Option(help="feature file of an xlsa17 folder")]
+Semantics = Annotated[
+    str | None, typer.Option(help="word-vectors=FILE or text=MODEL in place of the data's own")
+]
+
+
+class Grouping(StrEnum):
+    """What superclasses are made from."""
+
+    kmeans = "kmeans"
+    agglomerative = "agglomerative"
+    taxonomy = "taxonomy"
+
+
+class PictureFormat(StrEnum):
+    """File format of drawings."""
+
+    png = "png"
+    svg = "svg"
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Take the options that stand before a command."""
+    if version:
+        print(f"zerokin {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="folder for the pictures")] = Path("zerokin-demo"),
+    seed: Annotated[int, typer.Option(help="seed of the training")] = 0,
+) -> None:
+    """Name invented animals that were never shown: generate, group, train, recognise."""
+    from zerokin.demo import run_demo
+
+    run_demo(out, seed=seed)
+
+
+@app.command()
+def check(
+    data: Data,
+    split: SplitName = None,
+    features: Features = None,
+    semantics: Semantics = None,
+    deep: Annotated[bool, typer.Option("--deep", help="decode every picture")] = False,
+    report: Annotated[Path | None, typer.Option("--json", help="write what was found")] = None,
+) -> None:
+    """Say what a data set holds, and everything that is wrong with it."""
+    from zerokin.data.check import check as check_data
+
+    found = check_data(data, split=split, features=features, semantics=semantics, deep=deep)
+    table = Table.grid(padding=(0, 2))
+    for name, value in found.facts:
+        table.add_row(Text(name, style="bold"), Text(value))
+    out.print(table)
+    for line in found.warnings:
+        out.print(Text(f"warning: {line}", style="yellow"), soft_wrap=True)
+    for line in found.problems:
+        out.print(Text(f"problem: {line}", style="red"), soft_wrap=True)
+    if report is not None:
+        with replacing(report) as temporary:
+            temporary.write_text(json.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n")
+    if not found.passed:
+        raise typer.Exit(2)
+    out.print(Text("nothing is wrong", style="green"))
+
+
+@app.command()
+def hierarchy(
+    data: Data,
+    split: SplitName = None,
+    features: Features = None,
+    semantics: Semantics = None,
+    grouping: Annotated[Grouping, typer.Option("--by", help="how to group")] = Grouping.kmeans,
+    branching: Annotated[int, typer.Option("-t", "--branching", help="the paper's t")] = 2,
+    seed: Annotated[int, typer.Option(help="seed of k-means")] = 0,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="write hierarchy.json and drawings here")
+    ] = None,
+    picture: Annotated[PictureFormat, typer.Option("--format")] = PictureFormat.png,
+) -> None:
+    """Group all classes into superclasses; print the tree, save and draw it."""
+    from zerokin.data import load_dataset
+    from zerokin.hierarchy import tree_text
+    from zerokin.hierarchy.of_dataset import build_hierarchy, draw_all
+
+    dataset = load_dataset(data, split=split, features=features, semantics=semantics)
+    tree = build_hierarchy(dataset, grouping.value, branching=branching, random_state=seed)
+    unseen = dataset.split.unseen
+    out.print(tree_text(tree, unseen))
+    out.print(
+        f"{len(tree.names)} classes ({unseen.sum()} unseen, marked *) under "
+        f"{' > '.join(str(size) for size in reversed(tree.sizes))} superclasses from the top"
+    )
+    if folder is not None:
+        for path in draw_all(tree, unseen, folder, suffix=picture.value):
+            out.print(f"wrote {path}")
+
+
+@app.command()
+def skipgram(
+    corpus: Annotated[Path, typer.Argument(help="text, one sentence or document a line; .gz too")],
+    vectors: Annotated[Path, typer.Argument(help="word2vec file to write")],
+    data: Annotated[
+        str | None, typer.Option("--classes-of", metavar="DATA", help="join its multi-word names")
+    ] = None,
+    dimension: Annotated[int, typer.Option(help="length of the vectors")] = 300,
+    epochs: Annotated[int, typer.Option(help="passes over the corpus")] = 5,
+    seed: Annotated[int, typer.Option(help="seed")] = 0,
+) -> None:
+    """Train skip-gram word vectors on your own text, for --semantics word-vectors=FILE."""
+    from zerokin.data import load_dataset
+    from zerokin.semantics import train_skipgram
+
+    names = load_dataset(data).classes.names if data else None
+    train_skipgram(
+        corpus, vectors, class_names=names, dimension=dimension, epochs=epochs, seed=seed
+    )
+    out.print(f"wrote {vectors}")
+
+
+def main() -> None:
+    """Run the command line; what a user got wrong is said in one line, with exit status 2."""
+    try:
+        app()
+    except ZerokinError as error:
+        print(f"zerokin: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("zerokin: interrupted", file=sys.stderr)
+        sys.exit(130)

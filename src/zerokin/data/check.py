@@ -1,0 +1,180 @@
+"""`check`: what is in a data set, and everything that is wrong with it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from zerokin.data.dataset import Dataset, InvalidDataset
+from zerokin.data.load import load_dataset
+from zerokin.data.splits import Split
+from zerokin.errors import ZerokinError, listing
+from zerokin.progress import track
+
+PICTURES_TRIED = 16
+BLOCK_ROWS = 4096
+
+
+@dataclass
+class CheckReport:
+    """What was found: facts as (name, value), problems that must be mended, and warnings."""
+
+    source: str
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing must be mended."""
+        return not self.problems
+
+
+def check(
+    spec: str,
+    *,
+    split: str | None = None,
+    features: str | None = None,
+    semantics: str | None = None,
+    deep: bool = False,
+) -> CheckReport:
+    """Open a data set and report what it holds and everything that is wrong.
+
+    Parameters
+    ----------
+    spec, split, features, semantics
+        As for `zerokin.load_dataset`.
+    deep
+        Decode every picture instead of a few.
+
+    Examples
+    --------
+    >>> report = check("critters")
+    >>> report.passed, dict(report.facts)["classes"]
+    (True, '60: 45 seen, 15 unseen')
+    """
+    report = CheckReport(spec)
+    started = time.perf_counter()
+    try:
+        dataset = load_dataset(spec, split=split, features=features, semantics=semantics)
+    except InvalidDataset as error:
+        report.problems += error.problems
+        return report
+    except ZerokinError as error:
+        report.problems.append(str(error))
+        return report
+    opened = f"in {time.perf_counter() - started:.2f} s, {_peak_megabytes():,.0f} MB in use at most"
+    report.facts += [*_facts(dataset), ("opened", opened)]
+    report.warnings += _warnings(dataset)
+    if dataset.kind == "pictures":
+        report.problems += _undecodable(dataset, deep=deep)
+        if not deep and len(dataset) > PICTURES_TRIED:
+            tried = f"{PICTURES_TRIED} of {len(dataset):,} (--deep decodes all)"
+            report.facts.append(("decoded", tried))
+    elif dataset.kind == "features":
+        report.problems += _unusable_features(dataset)
+    return report
+
+
+def _facts(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    classes = dataset.classes
+    yield "data", f"{dataset.name} ({dataset.provenance.reader})"
+    yield "samples", _samples(dataset)
+    yield (
+        "classes",
+        f"{len(classes)}: {len(dataset.seen)} seen, {len(dataset.unseen)} unseen",
+    )
+    if classes.vectors is not None:
+        width = classes.vectors.shape[1]
+        yield (
+            "semantics",
+            f"{classes.semantics_source}, {width} columns, "
+            f"from {classes.vectors.min():g} to {classes.vectors.max():g}",
+        )
+    if classes.taxonomy is not None:
+        depth = max(len(path) for path in classes.taxonomy)
+        nodes = [len({path[: n + 1] for path in classes.taxonomy}) for n in range(depth)]
+        yield "taxonomy", f"{' > '.join(str(count) for count in nodes)} nodes from the top"
+    for name, split in dataset.splits.items():
+        active = " (active)" if len(dataset.splits) > 1 and name == dataset.split_name else ""
+        yield f"{name} split{active}", _describe(split)
+    if dataset.kind != "classes only":
+        labels = dataset.training_labels()
+        counts = np.bincount(labels, minlength=len(classes))[dataset.seen]
+        yield (
+            "per seen class",
+            f"{counts.min():,} to {counts.max():,} training samples, median {np.median(counts):g}",
+        )
+    for file in dataset.provenance.files:
+        yield file.path.name, f"{file.size:,} bytes, sha256 {file.sha256[:16]}…"
+
+
+def _samples(dataset: Dataset) -> str:
+    if dataset.kind == "classes only":
+        return "none: only the classes can be used"
+    if dataset.kind == "pictures":
+        return f"{len(dataset):,} pictures"
+    width = getattr(dataset.inputs, "shape", (0, 0))[1]
+    return f"{len(dataset):,} feature vectors of length {width:,}"
+
+
+def _describe(split: Split) -> str:
+    sizes = [f"{len(fold.nonzero()[0])}" for fold in split.folds]
+    folds = f"folds of {', '.join(sizes)} classes ({split.folds_version})" if sizes else "no folds"
+    return (
+        f"{split.version}: {len(split.train):,} train, {len(split.test_seen):,} test seen, "
+        f"{len(split.test_unseen):,} test unseen; {folds}"
+    )
+
+
+def _warnings(dataset: Dataset) -> Iterator[str]:
+    classes = dataset.classes
+    if classes.vectors is None:
+        yield "no semantic vectors yet: give --semantics word-vectors=FILE or text=MODEL"
+    else:
+        rows, first, counts = np.unique(
+            dataset.semantics, axis=0, return_index=True, return_counts=True
+        )
+        if len(rows) < len(classes):
+            twins = [classes.names[i] for i in first[counts > 1].tolist()]
+            yield f"several classes have the same semantics as {listing(twins)}, so are one to us"
+    if not len(dataset.unseen):
+        yield "no class is unseen: there is nothing to recognise without pictures"
+    if not dataset.split.folds:
+        yield "no validation folds (fewer than four seen classes): nothing can be chosen honestly"
+    if dataset.kind != "classes only" and not len(dataset.split.test_unseen):
+        yield "no test samples of unseen classes: accuracy cannot be measured"
+
+
+def _undecodable(dataset: Dataset, *, deep: bool) -> Iterator[str]:
+    some = np.unique(np.linspace(0, len(dataset) - 1, PICTURES_TRIED).astype(int))
+    indices = np.arange(len(dataset)) if deep else some
+    for index in track(indices.tolist(), "decoding pictures", total=len(indices), quiet=not deep):
+        try:
+            dataset.pictures.load(index)
+        except ZerokinError as error:
+            yield str(error)
+
+
+def _unusable_features(dataset: Dataset) -> Iterator[str]:
+    try:
+        matrix = dataset.features
+    except ZerokinError as error:
+        yield str(error)
+        return
+    for start in range(0, len(matrix), BLOCK_ROWS):
+        broken = np.flatnonzero(~np.isfinite(matrix[start : start + BLOCK_ROWS]).all(axis=1))
+        if len(broken):
+            yield f"features of sample {start + broken[0] + 1:,} are NaN or infinite: extract anew"
+            return
+
+
+def _peak_megabytes() -> float:
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -1,0 +1,84 @@
+"""Critters, the embedded data set, as a `Dataset`: pictures are drawn when asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from zerokin._version import __version__
+from zerokin.data.classes import ClassTable
+from zerokin.data.critters import (
+    ATTRIBUTE_NAMES,
+    PICTURES_PER_SPECIES,
+    SPECIES,
+    attribute_matrix,
+    render,
+    validation_folds,
+)
+from zerokin.data.dataset import Dataset
+from zerokin.data.pictures import Pictures
+from zerokin.data.provenance import Provenance
+from zerokin.data.splits import Split
+
+TEST_PICTURES = PICTURES_PER_SPECIES // 5
+
+
+class CritterPictures(Pictures):
+    """The pictures of all species, one species after the other."""
+
+    def __init__(self) -> None:
+        self.names = [
+            f"{species.name}/{index:03d}.png"
+            for species in SPECIES
+            for index in range(PICTURES_PER_SPECIES)
+        ]
+
+    def array(self, index: int) -> NDArray[np.uint8]:
+        species, picture = divmod(index, PICTURES_PER_SPECIES)
+        return render(SPECIES[species], picture)
+
+    def load(self, index: int) -> Image.Image:
+        return Image.fromarray(self.array(index))
+
+    def sha256(self) -> str:
+        whole = hashlib.sha256()
+        for index in range(len(self)):
+            whole.update(self.array(index).tobytes())
+        return whole.hexdigest()
+
+
+def read_critters(source: str, _folder: Path) -> Dataset:
+    """Open Critters; of each seen species' pictures the last fifth are held out for testing."""
+    names = [species.name for species in SPECIES]
+    unseen = np.array([species.unseen for species in SPECIES])
+    labels = np.repeat(np.arange(len(SPECIES)), PICTURES_PER_SPECIES)
+    number = np.tile(np.arange(PICTURES_PER_SPECIES), len(SPECIES))
+    held = number >= PICTURES_PER_SPECIES - TEST_PICTURES
+    return Dataset(
+        name="Critters",
+        classes=ClassTable(
+            names=tuple(names),
+            vectors=attribute_matrix(),
+            semantics_source="attributes",
+            attribute_names=ATTRIBUTE_NAMES,
+            taxonomy=tuple((species.order, species.family) for species in SPECIES),
+        ),
+        inputs=CritterPictures(),
+        labels=labels,
+        splits={
+            "pure": Split(
+                version="Critters 1",
+                unseen=unseen,
+                train=np.flatnonzero(~unseen[labels] & ~held),
+                test_seen=np.flatnonzero(~unseen[labels] & held),
+                test_unseen=np.flatnonzero(unseen[labels]),
+                folds=tuple(np.isin(names, fold) for fold in validation_folds()),
+                folds_version="spread over families",
+            )
+        },
+        provenance=Provenance(source, f"drawn by zerokin {__version__}"),
+    )

@@ -1,0 +1,105 @@
+"""A user's own pictures: a sub-folder per class, and ``classes.csv`` that says what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.data.dataset import Dataset, InvalidDataset
+from zerokin.data.pictures import FolderPictures, list_folder
+from zerokin.data.provenance import Provenance, SourceFile
+from zerokin.data.readers.own_classes import OwnClasses
+from zerokin.data.readers.split_files import drawn_folds
+from zerokin.data.splits import Split
+from zerokin.errors import MissingFile, did_you_mean
+from zerokin.files import existing
+
+TEST_FOLDER = "test"
+
+
+def read_folder(source: str, folder: Path) -> Dataset:
+    """Read ``DIR/CLASS/*`` and ``DIR/classes.csv``.
+
+    ``classes.csv`` has a row per class: ``name``, ``role`` (``seen`` or ``unseen``), then attribute
+    columns with numbers, or a ``description`` column, or both; columns ``order``, ``family`` and
+    ``genus`` are a taxonomy. Pictures of seen classes train. Pictures of unseen classes, and all
+    in ``DIR/test/CLASS/``, are for testing alone.
+    """
+    existing(folder, "folder", "it should hold a sub-folder of pictures per class and classes.csv")
+    sheet = folder / "classes.csv"
+    if not sheet.exists():
+        raise MissingFile(
+            f"no classes.csv in {folder}: write one with the columns name, role (seen or unseen), "
+            "and attribute columns or a description"
+        )
+    table = OwnClasses(sheet)
+    samples = _find_samples(folder, table)
+    if table.problems:
+        raise InvalidDataset(source, table.problems)
+    labels = np.array([table.positions[sample.class_name] for sample in samples], dtype=np.int64)
+    return Dataset(
+        name=folder.resolve().name,
+        classes=table.classes(),
+        inputs=FolderPictures(folder, [sample.name for sample in samples]),
+        labels=labels,
+        splits={"pure": _split(table, labels, np.array([s.in_test for s in samples], dtype=bool))},
+        provenance=Provenance(source, "folder of pictures", (SourceFile.of(sheet),)),
+    )
+
+
+@dataclass(frozen=True)
+class _Sample:
+    name: str
+    class_name: str
+    in_test: bool
+
+
+def _find_samples(folder: Path, table: OwnClasses) -> list[_Sample]:
+    """List the pictures of every class; note folders that are no class and classes without one."""
+    samples = []
+    folders = {path.name for path in folder.iterdir() if path.is_dir() and path.name[0] != "."}
+    if TEST_FOLDER not in table.positions and TEST_FOLDER in folders:
+        folders.remove(TEST_FOLDER)
+        test = folder / TEST_FOLDER
+        for class_name in sorted(path.name for path in test.iterdir() if path.is_dir()):
+            samples += _class_samples(folder, f"{TEST_FOLDER}/{class_name}", class_name, table)
+    for class_name in sorted(folders):
+        samples += _class_samples(folder, class_name, class_name, table)
+    trained = {sample.class_name for sample in samples if not sample.in_test}
+    for name, unseen in zip(table.names, table.unseen, strict=True):
+        if name and not unseen and name not in trained:
+            hint = did_you_mean(name, folders - set(table.names))
+            table.problems.append(
+                f"seen class {name!r} has no pictures: put some into {folder / name}{hint}"
+            )
+    return samples
+
+
+def _class_samples(folder: Path, below: str, class_name: str, table: OwnClasses) -> list[_Sample]:
+    pictures = list_folder(folder / below)
+    if class_name not in table.positions:
+        if pictures:
+            table.problems.append(
+                f"folder {folder / below} holds {len(pictures):,} pictures, but {table.path.name} "
+                f"has no class {class_name!r}{did_you_mean(class_name, table.names)}"
+            )
+        return []
+    in_test = below != class_name
+    return [_Sample(f"{below}/{picture}", class_name, in_test) for picture in pictures]
+
+
+def _split(table: OwnClasses, labels: NDArray[np.int64], in_test: NDArray[np.bool_]) -> Split:
+    is_unseen = table.unseen[labels]
+    folds = drawn_folds(table.names, table.unseen)
+    return Split(
+        version=f"roles in {table.path.name}",
+        unseen=table.unseen,
+        train=np.flatnonzero(~is_unseen & ~in_test),
+        test_seen=np.flatnonzero(~is_unseen & in_test),
+        test_unseen=np.flatnonzero(is_unseen),
+        folds=folds.masks,
+        folds_version=folds.version,
+    )

@@ -1,0 +1,36 @@
+"""The simplest recogniser: the class whose semantic vector is nearest by angle."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def cosine_scores(
+    projected: NDArray[np.floating], prototypes: NDArray[np.floating]
+) -> NDArray[np.floating]:
+    """Return the cosine of every sample (N, d) with every prototype (K, d) as (N, K).
+
+    A sample of length zero scores zero with all.
+    """
+    lengths = np.linalg.norm(projected, axis=1, keepdims=True)
+    unit_samples = projected / np.where(lengths > 0, lengths, 1)
+    unit_prototypes = prototypes / np.linalg.norm(prototypes, axis=1, keepdims=True)
+    return unit_samples @ unit_prototypes.T
+
+
+def nearest_prototype(
+    projected: NDArray[np.floating],
+    prototypes: NDArray[np.floating],
+    candidates: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return for every sample (N, d) the candidate class whose prototype (C, d) is nearest.
+
+    Examples
+    --------
+    >>> nearest_prototype(np.array([[0.9, 0.2]]), np.eye(2), np.array([0, 1]))
+    array([0])
+    >>> nearest_prototype(np.array([[0.9, 0.2]]), np.eye(2), np.array([1]))
+    array([1])
+    """
+    return candidates[cosine_scores(projected, prototypes[candidates]).argmax(axis=1)]
