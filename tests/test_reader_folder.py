@@ -1,0 +1,128 @@
+"""A user's own folder: pictures in sub-folders and classes.csv."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import zerokin
+from builders import OWN_PICTURES, OWN_TABLE, picture_bytes, write_own_folder
+from zerokin.data import InvalidDataset
+from zerokin.errors import MissingFile, ZerokinError
+
+
+def load(folder):
+    return zerokin.load_dataset(f"folder={folder}")
+
+
+def test_roles_attributes_and_pictures_come_in(tmp_path):
+    own = load(write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES))
+    assert own.classes.names == ("zebra", "horse", "robin", "eagle", "bee")
+    assert own.classes.attribute_names == ("stripes", "wings")
+    assert own.classes.vectors.tolist() == [[1, 0], [0, 0.1], [0.1, 1], [0, 0.9], [1, 1]]
+    assert own.unseen.tolist() == [4]
+    names = [own.pictures.names[i] for i in own.split.test_unseen]
+    assert names == ["bee/0.png", "bee/1.png"]
+    counts = np.bincount(own.training_labels(), minlength=5)
+    assert counts.tolist() == [3, 3, 3, 3, 0]
+    assert own.pictures.load(0).size == (40, 30)
+
+
+def test_the_test_folder_is_for_testing_alone(tmp_path):
+    pictures = OWN_PICTURES | {"test/zebra": 2, "test/bee": 1}
+    own = load(write_own_folder(tmp_path, OWN_TABLE, pictures))
+    test_seen = [own.pictures.names[i] for i in own.split.test_seen]
+    assert test_seen == ["test/zebra/0.png", "test/zebra/1.png"]
+    assert len(own.split.train) == 12
+    assert len(own.split.test_unseen) == 3
+
+
+def test_a_class_may_be_called_test(tmp_path):
+    table = OWN_TABLE.replace("zebra", "test")
+    own = load(write_own_folder(tmp_path, table, OWN_PICTURES | {"test": 3, "zebra": 0}))
+    assert len(own.split.test_seen) == 0
+    assert len(own.split.train) == 12
+
+
+def test_descriptions_and_taxonomy(tmp_path):
+    table = (
+        "name,role,description,order,family\n"
+        'zebra,seen,"A striped horse, of Africa",ungulates,horses\n'
+        "bee,unseen,A striped insect,insects,\n"
+    )
+    own = load(write_own_folder(tmp_path, table, {"zebra": 1}))
+    assert own.classes.descriptions == ("A striped horse, of Africa", "A striped insect")
+    assert own.classes.taxonomy == (("ungulates", "horses"), ("insects", ""))
+    with pytest.raises(ZerokinError, match="no semantic vectors: give some with"):
+        _ = own.semantics
+
+
+def test_names_in_any_script_and_quoting(tmp_path):
+    table = 'name,role,x\n"Ñandú, común",seen,1\nたぬき,seen,2\n'
+    own = load(write_own_folder(tmp_path, "\ufeff" + table, {"Ñandú, común": 1, "たぬき": 1}))
+    assert own.classes.names == ("Ñandú, común", "たぬき")
+
+
+def edit(old, new):
+    return lambda folder: (folder / "classes.csv").write_text(OWN_TABLE.replace(old, new))
+
+
+BAD = {
+    "has no column 'role'; did you mean 'rolle'?": edit("name,role", "name,rolle"),
+    "has no column 'name'": edit("name,role", "class,role"),
+    "row 3: 5 values, but the header has 4": edit("horse,seen,0,0.1", "horse,seen,0,0.1,9"),
+    "neither attribute columns nor a description": lambda p: (p / "classes.csv").write_text(
+        "name,role\nzebra,seen\n"
+    ),
+    "lists no class": lambda p: (p / "classes.csv").write_text("name,role,x\n"),
+    "is empty: it needs the columns name, role": lambda p: (p / "classes.csv").write_text("\n"),
+    "(zebra): attribute 'stripes' is empty, not a number": edit("zebra,seen,1", "zebra,seen,"),
+    "attribute 'wings' is 'nan', not a number": edit("robin,seen,0.1,1", "robin,seen,0.1,nan"),
+    "no semantic vector (all zeros) for zebra": edit("zebra,seen,1,0", "zebra,seen,0,0"),
+    "role 'known' is neither seen nor unseen": edit("horse,seen", "horse,known"),
+    "lists 'horse' 2 times": edit("zebra,seen", "horse,seen"),
+    "'horse' is both seen and unseen": edit("bee,unseen", "horse,unseen"),
+    "seen class 'zebras' has no pictures: put some into": edit("zebra,seen", "zebras,seen"),
+    "has no class 'zebra'; did you mean 'zebras'?": edit("zebra,seen", "zebras,seen"),
+    "row 3: the class has no name": edit("horse,seen", ",seen"),
+    "not UTF-8 text": lambda p: (p / "classes.csv").write_bytes(OWN_TABLE.encode("utf-16")),
+    "not a comma-separated table": edit("zebra,seen", '"zebra"x,seen'),
+    "has the column wings more than once": edit("stripes,wings", "wings,wings"),
+}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_tables_are_named_in_one_line(tmp_path, line):
+    folder = write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES)
+    BAD[line](folder)
+    with pytest.raises(ZerokinError) as refusal:
+        load(folder)
+    problems = getattr(refusal.value, "problems", [str(refusal.value)])
+    assert any(line in problem for problem in problems)
+    assert "\n" not in str(refusal.value)
+
+
+def test_everything_wrong_is_found_at_once(tmp_path):
+    table = OWN_TABLE.replace("zebra,seen,1,0", "zebra,sen,x,0").replace("eagle", "egle")
+    with pytest.raises(InvalidDataset) as refusal:
+        load(write_own_folder(tmp_path, table, OWN_PICTURES))
+    text = "\n".join(refusal.value.problems)
+    for part in ("role 'sen'", "'x', not a number", "no class 'eagle'", "'egle' has no pictures"):
+        assert part in text
+
+
+def test_missing_table_and_folder(tmp_path):
+    with pytest.raises(MissingFile, match="write one with the columns name, role"):
+        load(tmp_path)
+    with pytest.raises(MissingFile, match="no folder at"):
+        load(tmp_path / "nowhere")
+
+
+def test_check_decodes_and_names_a_broken_picture(tmp_path):
+    from zerokin.data.check import check
+
+    folder = write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES)
+    (folder / "horse" / "1.png").write_bytes(picture_bytes()[:50])
+    report = check(f"folder={folder}")
+    assert len(report.problems) == 1
+    assert "horse/1.png cannot be decoded" in report.problems[0]
