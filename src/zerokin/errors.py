@@ -1,4 +1,4 @@
-"""What a user can get wrong: every such error is a `ZerokinError` with one line that says how to mend it."""
+"""What a user can get wrong, each said in one line together with what would mend it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,87 @@
+"""The command line as a user meets it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from builders import OWN_PICTURES, OWN_TABLE, write_own_folder, write_xlsa17_folder
+
+
+def zerokin(*arguments, cwd=None):
+    command = [sys.executable, "-m", "zerokin", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_check_says_what_is_there_and_exits_0(tmp_path):
+    ran = zerokin(
+        "check", f"xlsa17={write_xlsa17_folder(tmp_path / 'made')}", "--json", tmp_path / "r"
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "6: 4 seen, 2 unseen" in ran.stdout
+    assert "nothing is wrong" in ran.stdout
+    facts = dict(json.loads((tmp_path / "r").read_text())["facts"])
+    assert facts["samples"] == "30 feature vectors of length 7"
+    assert facts["pure split"].startswith("xlsa17 proposed: 16 train, 4 test seen, 10 test unseen")
+
+
+def test_check_lists_every_problem_and_exits_2(tmp_path):
+    table = OWN_TABLE.replace("zebra,seen", "zebra,sen").replace("eagle", "egle")
+    ran = zerokin("check", f"folder={write_own_folder(tmp_path, table, OWN_PICTURES)}")
+    assert ran.returncode == 2
+    assert ran.stdout.count("problem: ") == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["hierarchy", "criters"], "zerokin: unknown data 'criters'; did you mean 'critters'?"),
+        (["hierarchy", "cub=nowhere"], "zerokin: no CUB folder at nowhere"),
+        (["hierarchy", "critters", "-t", "9"], "zerokin: 60 classes"),
+        (["hierarchy", "critters", "-t", "1"], "zerokin: branching"),
+        (["hierarchy", "critters", "--semantics", "word-vectors=none.bin"], "none.bin"),
+    ],
+)
+def test_what_a_user_got_wrong_is_one_line_and_exit_status_2(tmp_path, arguments, line):
+    ran = zerokin(*arguments, "--out", "drawn", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert line in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_hierarchy_prints_saves_and_draws(tmp_path):
+    ran = zerokin("hierarchy", "critters", "-t", "3", "--out", tmp_path / "drawn")
+    assert ran.returncode == 0, ran.stderr
+    assert "60 classes (15 unseen, marked *) under 6 > 20 superclasses" in ran.stdout
+    names = {path.name for path in (tmp_path / "drawn").iterdir()}
+    assert names == {"hierarchy.json", "tree.png", "sunburst.png", "tsne.png"}
+    saved = json.loads((tmp_path / "drawn" / "hierarchy.json").read_text())
+    assert saved["format"] == "zerokin-hierarchy"
+
+
+def test_hierarchy_from_the_taxonomy(tmp_path):
+    ran = zerokin("hierarchy", "critters", "--by", "taxonomy")
+    assert ran.returncode == 0, ran.stderr
+    assert "superclasses from the top" in ran.stdout
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    ran = zerokin("hierarchy", "critters", "--out", tmp_path / "file")
+    assert ran.returncode == 2
+    assert "cannot write" in ran.stderr
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_version_and_light_commands_load_nothing_heavy():
+    code = (
+        "import sys; from zerokin.cli import app; import zerokin; zerokin.load_dataset('critters');"
+        "print([m for m in ('torch', 'sklearn', 'matplotlib', 'gensim') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+    assert zerokin("--version").stdout.startswith("zerokin 0.")
