@@ -1,0 +1,1 @@
+"""Feature learning: networks that turn pictures into the features the projections read."""
