@@ -17,7 +17,7 @@ from zerokin.semantics.names import name_words
 #: gensim silently drops what a sentence has beyond 10,000 words: longer ones are cut in pieces.
 _LONGEST = 10_000
 #: A corpus without line breaks is read in pieces of this many characters.
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 _WORD = re.compile(r"\w+")
 
 Documents = str | os.PathLike[str] | Iterable[str | Sequence[str]]

@@ -16,8 +16,8 @@ class NearSpellings:
     By symmetric deletion: words one edit apart share what is left after deleting at most one letter
     of each. The words asked for are entered with up to two letters deleted; of an offered word only
     single deletions are looked up, a handful of lookups whatever the number of words asked for. So
-    every word one edit away is found, and of those two edits away the ones that need no second
-    deletion in the offered word.
+    every word one edit away is found (of two letters or more), and of those two edits away the ones
+    that need no second deletion in the offered word.
 
     Parameters
     ----------

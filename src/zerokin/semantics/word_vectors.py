@@ -123,8 +123,7 @@ def _kept(
         if folded in folded_asked:
             kept[folded].setdefault(spelling, entry)
             near.discard(folded)
-        else:
-            near.offer(folded, spelling)
+        near.offer(folded, spelling)
     return dict(kept)
 
 
