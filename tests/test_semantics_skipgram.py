@@ -47,7 +47,7 @@ NAMES = ["sparrow", "robin", "house+finch", "orca", "beluga", "narwhal"]
 
 def test_trained_words_of_shared_contexts_end_near_each_other(toy_corpus, tmp_path):
     options = {"dimension": 16, "epochs": 60, "quiet": True}
-    path = train_skipgram(toy_corpus, tmp_path / "toy", names=NAMES, join_names=True, **options)
+    path = train_skipgram(toy_corpus, tmp_path / "toy", class_names=NAMES, **options)
     units = unit_rows(word_vectors(NAMES, path), NAMES)
     cosines = units @ units.T
     pairs = np.triu_indices(3, 1)
@@ -101,7 +101,7 @@ def test_trained_names_keep_rare_words_and_absent_ones_are_reported_together(toy
     path = tmp_path / "toy.vec"
     names = ["dodo", "great_auk", "robin", "moa", "Elephant Bird"]
     with pytest.warns(ZerokinWarning) as caught:
-        train_skipgram(lines, path, dimension=4, epochs=1, names=names, join_names=True, quiet=True)
+        train_skipgram(lines, path, dimension=4, epochs=1, class_names=names, quiet=True)
     [warning] = caught
     assert "'moa' (moa), 'Elephant Bird' (elephant, bird)" in str(warning.message)
     assert "dodo" not in str(warning.message)
@@ -109,6 +109,25 @@ def test_trained_names_keep_rare_words_and_absent_ones_are_reported_together(toy
     word_vectors(["dodo", "great_auk"], path)
     with pytest.raises(InvalidInput, match="rare"):
         word_vectors(["rare"], path)
+
+
+def test_training_joins_names_that_are_frequent_enough(toy_corpus, tmp_path):
+    lines = [*toy_corpus.read_text().split("\n"), *["a great auk"] * 4]
+    options = {
+        "dimension": 4,
+        "epochs": 1,
+        "quiet": True,
+        "class_names": ["House-Finch", "Great_Auk"],
+    }
+    path = train_skipgram(lines, tmp_path / "joined", **options)
+    words = {line.split()[0] for line in path.read_text().splitlines()[1:]}
+    assert {"house_finch", "great", "auk"} < words
+    # Every finch of the corpus is a house finch; four great auks are fewer than min_count.
+    assert not {"house", "finch", "great_auk"} & words
+    path = train_skipgram(lines, tmp_path / "apart", join_names=False, **options)
+    words = {line.split()[0] for line in path.read_text().splitlines()[1:]}
+    assert {"house", "finch", "great", "auk"} < words
+    assert "house_finch" not in words
 
 
 def test_failed_training_leaves_the_old_file(toy_corpus, tmp_path, monkeypatch):
@@ -135,7 +154,7 @@ def test_failed_training_leaves_the_old_file(toy_corpus, tmp_path, monkeypatch):
         (["a b"], {}, "no word that occurs 5 times"),
         ([], {"min_count": 1}, "no word that occurs 1 times"),
         ((line for line in ["a b"]), {}, "only once"),
-        (["a b"], {"names": "owl"}, "not the one text"),
+        (["a b"], {"class_names": "owl"}, "not the one text"),
         (Path(__file__).parent, {}, "is a folder"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,8 +26,8 @@ def train_skipgram(
     negative: int = 5,
     epochs: int = 5,
     min_count: int = 5,
-    names: Iterable[str] = (),
-    join_names: bool = False,
+    class_names: Iterable[str] | None = None,
+    join_names: bool = True,
     binary: bool | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -54,12 +55,14 @@ def train_skipgram(
     epochs
         Times that training goes through the corpus.
     min_count
-        Words that occur less often are left out, except words of ``names``.
-    names
-        Class names whose words are kept however rare. Names with words that never occur are
-        reported in one warning, before training starts.
+        Words that occur less often are left out, except words of class names.
+    class_names
+        Names whose words are kept however rare. Those with words that never occur are reported in
+        one warning, before training starts.
     join_names
-        Make names of several words one word where they occur (``"house finch"`` → ``house_finch``).
+        Make a class name of several words one word (``"house finch"`` → ``house_finch``) if it
+        occurs at least ``min_count`` times: a rarer one is better served by the mean of its words.
+        This reads the corpus once more.
     binary
         Write word2vec's binary format; by default if ``path`` ends in ``.bin``.
     seed
@@ -85,12 +88,14 @@ def train_skipgram(
     for argument, value in numbers.items():
         if value < 1:
             raise InvalidInput(f"{argument}={value}: give at least 1")
-    names = checked_names(names)
+    names = checked_names(class_names or ())
     if find_spec("gensim") is None:
         raise MissingExtra("training word vectors", "text")
     from gensim.models import Word2Vec
 
-    sentences = Corpus(corpus, phrases=names if join_names else ())
+    sentences = Corpus(corpus)
+    if join_names and any(len(name_words(name)) > 1 for name in names):
+        sentences = Corpus(corpus, phrases=_frequent(corpus, names, min_count))
     model = Word2Vec(
         vector_size=dimension,
         window=window,
@@ -140,6 +145,15 @@ class _Passes:
         self._passed += 1
         stage = f"training word vectors, epoch {self._passed} of {self._epochs}, sentences"
         yield from track(self._sentences, stage, total=self._total, quiet=self._quiet)
+
+
+def _frequent(corpus: Documents, names: list[str], min_count: int) -> list[str]:
+    """Return the names that a corpus has, joined, at least so many times."""
+    joined = {name: _forms(name)[-1] for name in names}
+    wanted = set(joined.values())
+    sentences = Corpus(corpus, phrases=names)
+    counts = Counter(word for sentence in sentences for word in sentence if word in wanted)
+    return [name for name in names if counts[joined[name]] >= min_count]
 
 
 def _stable_hash(text: str) -> int:
