@@ -1,0 +1,121 @@
+"""ImNet: the 1,000 classes of ILSVRC2012 are seen, those that only ILSVRC2010 has are unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from zerokin.data.classes import ClassTable
+from zerokin.data.dataset import Dataset
+from zerokin.data.pictures import FolderPictures
+from zerokin.data.provenance import Provenance, SourceFile
+from zerokin.data.readers.ilsvrc import WnidPictures, flat_pictures, is_flat, wnid_folders
+from zerokin.data.readers.split_files import drawn_folds
+from zerokin.data.readers.tables import read_lines
+from zerokin.data.readers.wnid_vectors import find_vectors, vectors_by_wnid
+from zerokin.data.splits import split_by_class
+from zerokin.errors import InvalidInput, MissingFile
+from zerokin.files import existing
+
+SEEN_FOLDERS = (
+    "ILSVRC2012/train",
+    "ILSVRC2012_img_train",
+    "ILSVRC/Data/CLS-LOC/train",
+    "train_2012",
+)
+UNSEEN_FOLDERS = (
+    "ILSVRC2010/val",
+    "ILSVRC2010_images_val/val",
+    "ILSVRC2010_images_val",
+    "val_2010",
+    "ILSVRC2010/train",
+    "ILSVRC2010_images_train",
+    "train_2010",
+)
+DEVKITS = ("ILSVRC2010/devkit-1.0/data", "devkit-1.0/data")
+
+
+def read_imnet(source: str, folder: Path) -> Dataset:
+    """Read ImNet from the folders of two ImageNet challenges.
+
+    Every picture of ILSVRC2012's training set is there to train on. Of ILSVRC2010 only the
+    pictures of classes that ILSVRC2012 lacks are listed, all of them to test on. Classes are the
+    seen ones, then the unseen ones, each sorted by wnid. Their vectors are the word vectors in
+    ``word_vectors.csv`` or ``word_vectors.txt``, by wnid; a folder without such a file gives
+    classes without semantics.
+    """
+    existing(folder, "ImNet folder", f"it should hold {SEEN_FOLDERS[0]} and {UNSEEN_FOLDERS[0]}")
+    seen = wnid_folders(folder, _first(folder, SEEN_FOLDERS, "seen classes (ILSVRC2012)"))
+    unseen, files = _unseen(folder, seen)
+    wnids = [*seen, *unseen]
+    pictures = [name for names in (*seen.values(), *unseen.values()) for name in names]
+    counts = [len(names) for names in (*seen.values(), *unseen.values())]
+    labels = np.repeat(np.arange(len(wnids)), counts)
+    is_unseen = np.arange(len(wnids)) >= len(seen)
+    words, table = folder / "words.txt", find_vectors(folder)
+    names = with_words(wnids, words) if words.exists() else tuple(wnids)
+    folds = drawn_folds(names, is_unseen)
+    files += [path for path in (words, table) if path is not None and path.exists()]
+    return Dataset(
+        name="ImNet",
+        classes=ClassTable(
+            names=names,
+            vectors=None if table is None else vectors_by_wnid(table, wnids),
+            semantics_source="none" if table is None else f"word vectors ({table.name})",
+        ),
+        inputs=FolderPictures(folder, pictures),
+        labels=labels,
+        splits={
+            "pure": split_by_class(
+                labels,
+                is_unseen,
+                version="ILSVRC2012/ILSVRC2010",
+                folds=folds.masks,
+                folds_version=folds.version,
+            )
+        },
+        provenance=Provenance(
+            source, "ImNet pictures", tuple(SourceFile.of(file) for file in files)
+        ),
+    )
+
+
+def with_words(wnids: Sequence[str], path: Path) -> tuple[str, ...]:
+    """Return ``"wnid word"`` with the first of a class's words, or the wnid alone without any.
+
+    The lines of the file are ``wnid``, a tab, and words between commas.
+    """
+    wanted, words = set(wnids), {}
+    for number, line in enumerate(read_lines(path), start=1):
+        wnid, tab, listed = line.partition("\t")
+        if not tab:
+            raise InvalidInput(f"{path}, line {number}: {line[:40]!r} has no tab after the wnid")
+        if wnid in wanted:
+            words[wnid] = listed.split(",")[0].strip()
+    return tuple(f"{wnid} {words.get(wnid, '')}".strip() for wnid in wnids)
+
+
+def _unseen(folder: Path, seen: WnidPictures) -> tuple[WnidPictures, list[Path]]:
+    """Return the pictures of the unseen classes, and the files that told their classes."""
+    root = _first(folder, UNSEEN_FOLDERS, "unseen classes (ILSVRC2010)")
+    files: list[Path] = []
+    if is_flat(folder / root):
+        devkit = folder / _first(folder, DEVKITS, f"development kit for {root}")
+        found, files = flat_pictures(folder, root, devkit, without=seen)
+    else:
+        found = wnid_folders(folder, root, without=seen)
+    if not found:
+        raise InvalidInput(
+            f"{folder / root} has no classes beyond those of ILSVRC2012: there are no unseen ones"
+        )
+    return found, files
+
+
+def _first(folder: Path, candidates: Sequence[str], what: str) -> str:
+    """Return the first of the subfolders that is there."""
+    for name in candidates:
+        if (folder / name).is_dir():
+            return name
+    raise MissingFile(f"no folder of {what} in {folder}: it should be {' or '.join(candidates)}")
