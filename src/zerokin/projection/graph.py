@@ -1,0 +1,138 @@
+"""The graph over training samples: exact nearest neighbours, weights, normalised Laplacian.
+
+Eq. "graph" of the paper: L = I − D^{-1/2} 𝒲 D^{-1/2}, with 𝒲 nonnegative and symmetric.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+
+from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.projection.neighbours import nearest_neighbours
+
+EdgeWeights = Literal["cosine", "heat"]
+
+
+def neighbour_graph(
+    F: np.ndarray,
+    n_neighbors: int = 10,
+    *,
+    weights: EdgeWeights = "cosine",
+    device: str = "cpu",
+) -> sp.csr_array:
+    """Link every sample with its nearest ones by cosine.
+
+    Two samples are linked if either is among the other's nearest. Samples without a neighbour
+    of positive similarity (such as an all-zero row) stay alone.
+
+    Parameters
+    ----------
+    F : array (N, d_f)
+        Features.
+    n_neighbors
+        Neighbours of each sample; all other samples if there are fewer.
+    weights
+        ``"cosine"``: the cosine similarity, where positive. ``"heat"``: exp(−d²/σ²) with d the
+        Euclidean distance between the features scaled to length 1 and σ² the mean of d² over
+        all neighbours, for the same links.
+    device
+        Where to search.
+
+    Returns
+    -------
+    csr_array (N, N)
+        Symmetric, float64, nothing on the diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> F = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])
+    >>> neighbour_graph(F, 1).toarray().round(3)
+    array([[0.   , 0.995, 0.   , 0.   ],
+           [0.995, 0.   , 0.   , 0.   ],
+           [0.   , 0.   , 0.   , 0.995],
+           [0.   , 0.   , 0.995, 0.   ]])
+    """
+    if weights not in get_args(EdgeWeights):
+        known = get_args(EdgeWeights)
+        raise InvalidInput(
+            f"weights={weights!r} is not one of {listing(known)}{did_you_mean(str(weights), known)}"
+        )
+    neighbours, similarity = nearest_neighbours(F, n_neighbors, device=device)
+    n, k = neighbours.shape
+    directed = sp.csr_array(
+        (np.maximum(similarity, 0.0).ravel(), neighbours.ravel(), np.arange(n + 1) * k),
+        shape=(n, n),
+    )
+    graph = sp.csr_array(directed.maximum(directed.T))
+    graph.eliminate_zeros()
+    graph.sort_indices()
+    if weights == "heat" and graph.nnz:
+        squared_distance = 2.0 - 2.0 * graph.data
+        scale = squared_distance.mean()
+        graph.data = np.exp(-squared_distance / scale) if scale > 0 else np.ones_like(graph.data)
+    return graph
+
+
+def normalised_laplacian(graph: Any) -> sp.csr_array:
+    """Return L = I − D^{-1/2} 𝒲 D^{-1/2} of a graph, exactly symmetric.
+
+    A sample without neighbours gets an empty row (0 on the diagonal, not 1): there is nothing
+    its semantics should resemble, and a 1 would draw them towards zero.
+
+    Parameters
+    ----------
+    graph : sparse array (N, N)
+        Symmetric nonnegative weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> path = sp.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    >>> normalised_laplacian(path).toarray().round(3)
+    array([[ 1.   , -0.707,  0.   ],
+           [-0.707,  1.   , -0.707],
+           [ 0.   , -0.707,  1.   ]])
+    """
+    weights = sp.coo_array(graph)
+    degree = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
+    linked = degree > 0
+    scale = np.zeros_like(degree)
+    scale[linked] = 1.0 / np.sqrt(degree[linked])
+    rows, columns = weights.coords
+    # The product of the two scales is formed first: it is the same for (u, v) and (v, u).
+    scaled = weights.data * (scale[rows] * scale[columns])
+    normalised = sp.csr_array((scaled, (rows, columns)), shape=weights.shape)
+    laplacian = sp.csr_array(sp.diags_array(linked.astype(np.float64)) - normalised)
+    laplacian.sort_indices()
+    return laplacian
+
+
+def checked_laplacian(laplacian: Any, samples: int) -> sp.csr_array:
+    """Check a Laplacian that the user brought: sparse, (N, N), symmetric and normalised."""
+    is_sparse: bool = sp.issparse(laplacian)
+    if not is_sparse:
+        raise InvalidInput("laplacian must be a SciPy sparse array, such as normalised_laplacian's")
+    matrix: Any = sp.csr_array(laplacian)
+    if matrix.shape != (samples, samples):
+        raise InvalidInput(
+            f"laplacian has shape {matrix.shape}, but F has {samples:,} rows: "
+            "build both from the same samples"
+        )
+    if not np.isfinite(matrix.data).all():
+        raise InvalidInput("laplacian holds values that are not finite")
+    if abs(matrix - matrix.T).max() > 1e-6:
+        raise InvalidInput("laplacian is not symmetric: symmetrise its graph, (A + A.T) / 2")
+    diagonal = matrix.diagonal()
+    others = matrix - sp.diags_array(diagonal)
+    if diagonal.min() < 0 or diagonal.max() > 1 + 1e-6 or others.max() > 1e-6:
+        raise InvalidInput(
+            "laplacian is not that of a graph, normalised (at most 1 on the diagonal, nothing "
+            "positive beside it): give normalised_laplacian(graph)"
+        )
+    checked: sp.csr_array = matrix.astype(np.float64)
+    return checked

@@ -1,0 +1,252 @@
+"""The estimator: projection learning between features and the semantics of one layer."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from zerokin.errors import InvalidInput
+from zerokin.projection.alternation import alternate
+from zerokin.projection.graph import checked_laplacian
+from zerokin.projection.objective import Parameters
+from zerokin.projection.row_space import distinct_rows
+from zerokin.projection.spectrum import FeatureSpectrum, finite_matrix
+
+
+class ProjectionNotFitted(InvalidInput, NotFittedError):  # type: ignore[misc]
+    """A ProjectionLearner was used before `fit`."""
+
+
+class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn one matrix that projects features to semantics, and its transpose back.
+
+    Minimises ‖FW − E‖² + μ‖F − EWᵀ‖² + ε′ tr(EᵀLE) + ν‖E − E⁰‖² + η‖W‖² over the projection W
+    and the samples' semantics E, in turn, each step exactly (Algorithm 1 of the paper).
+
+    Parameters
+    ----------
+    alpha : float in [0, 1)
+        Share of reconstructing features from semantics: μ = α/(1−α).
+    beta : float in (0, 1]
+        Freedom of a sample's semantics to leave its prototype: ν = (1−β)/β.
+    epsilon : float >= 0
+        Smoothness of semantics over the neighbour graph: ε′ = ε/(β(1−α)). 0 needs no graph.
+    gamma : float >= 0
+        Ridge: η = γ/(1−α).
+    n_neighbors : int
+        Neighbours of each sample in the graph.
+    max_iter : int
+        Most iterations, of a W-step and an E-step each.
+    tol : float
+        Stop when an iteration lowers the objective by less than this share of it.
+    learn_semantics : bool
+        Whether E moves at all. If not, W is the exact minimum for E = E⁰, in one step.
+    device : str
+        ``"cpu"`` (NumPy) or a torch device such as ``"cuda"``.
+    dtype : {"float32", "float64"} or None
+        Of arrays with a row per sample; None keeps that of F.
+
+    Attributes
+    ----------
+    W_ : array (d_f, d_z)
+        The projection.
+    E_ : array (N, d_z)
+        The learned semantics of the training samples.
+    objective_ : array
+        The objective at the start (W = 0, E = E⁰) and then after every half-step: W, E, W, E, …
+    laplacian_ : csr_array (N, N) or None
+        The graph's normalised Laplacian; None if ``epsilon`` is 0, which needs none.
+    n_iter_ : int
+        Iterations done.
+    n_features_in_ : int
+        d_f.
+
+    Examples
+    --------
+    Two prototypes, one for every class, and 40 samples of them:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> prototypes, labels = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), np.arange(40) % 2
+    >>> F = prototypes[labels] @ rng.normal(size=(3, 5)) + 0.1 * rng.normal(size=(40, 5))
+    >>> learner = ProjectionLearner(alpha=0.5, beta=0.5, epsilon=0.1, n_neighbors=5)
+    >>> learner.fit(F, prototypes, labels=labels).W_.shape
+    (5, 3)
+    >>> distance = np.linalg.norm(F[:, None] - learner.project_semantics(prototypes), axis=2)
+    >>> bool(np.all(distance.argmin(axis=1) == labels))
+    True
+    >>> bool(np.all(np.diff(learner.objective_) <= 0))
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        epsilon: float = 0.1,
+        gamma: float = 0.01,
+        n_neighbors: int = 10,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        *,
+        learn_semantics: bool = True,
+        device: str = "cpu",
+        dtype: str | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.beta = beta
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.max_iter = max_iter
+        self.tol = tol
+        self.learn_semantics = learn_semantics
+        self.device = device
+        self.dtype = dtype
+
+    def fit(
+        self,
+        F: Any,
+        E: Any,
+        *,
+        labels: Any = None,
+        spectrum: FeatureSpectrum | None = None,
+        laplacian: Any = None,
+    ) -> ProjectionLearner:
+        """Learn from features and their semantics.
+
+        Parameters
+        ----------
+        F : array (N, d_f)
+            Features of the training samples.
+        E : array (N, d_z), or (P, d_z) with ``labels``
+            Semantics of every sample, or of every prototype.
+        labels : array (N,) of int, optional
+            Row of ``E`` that holds a sample's semantics.
+        spectrum : FeatureSpectrum, optional
+            Made of the same F: what several fits share, so that it is computed once.
+        laplacian : sparse array (N, N), optional
+            A graph of your own in place of the nearest neighbours.
+
+        Returns
+        -------
+        ProjectionLearner
+            Itself.
+        """
+        parameters = Parameters(self.alpha, self.beta, self.epsilon, self.gamma)
+        max_iter = self._checked_max_iter()
+        prototypes, index = _semantics(E, labels, samples=len(F))
+        spectrum = self._checked_spectrum(F, spectrum)
+        if laplacian is not None:
+            laplacian = checked_laplacian(laplacian, len(F))
+        elif parameters.epsilon:
+            laplacian = spectrum.laplacian(self.n_neighbors)
+        solution = alternate(
+            spectrum,
+            prototypes,
+            index,
+            laplacian,
+            parameters,
+            max_iter=max_iter,
+            tol=self.tol,
+            learn_semantics=self.learn_semantics,
+        )
+        self.W_ = solution.W
+        self._coordinates, self._basis = solution.coordinates, solution.basis
+        self.objective_ = solution.objective
+        self.n_iter_ = solution.iterations
+        self.laplacian_: sp.csr_array | None = laplacian
+        self.n_features_in_ = self.W_.shape[0]
+        return self
+
+    @property
+    def E_(self) -> np.ndarray:
+        """The learned semantics of the training samples, (N, d_z)."""
+        self._check_fitted()
+        E: np.ndarray = self._coordinates @ self._basis
+        return E
+
+    def transform(self, F: Any) -> np.ndarray:
+        """Project features (n, d_f) to semantics: F W, (n, d_z)."""
+        return _projected(F, "F", self._check_fitted(), "features")
+
+    def project_semantics(self, Z: Any) -> np.ndarray:
+        """Project semantics (n, d_z) to features: Z Wᵀ, (n, d_f)."""
+        return _projected(Z, "Z", self._check_fitted().T, "semantics")
+
+    def _check_fitted(self) -> np.ndarray:
+        if not hasattr(self, "W_"):
+            raise ProjectionNotFitted("this ProjectionLearner is not fitted yet: call fit first")
+        return self.W_
+
+    def _checked_max_iter(self) -> int:
+        try:
+            max_iter = operator.index(self.max_iter)
+        except TypeError:
+            max_iter = 0
+        if max_iter < 1:
+            raise InvalidInput(f"max_iter must be a whole number from 1 up: got {self.max_iter!r}")
+        if not (isinstance(self.tol, int | float) and self.tol >= 0):
+            raise InvalidInput(f"tol must be 0 or more: got {self.tol!r}")
+        return max_iter
+
+    def _checked_spectrum(self, F: Any, spectrum: FeatureSpectrum | None) -> FeatureSpectrum:
+        if spectrum is None:
+            return FeatureSpectrum(F, device=self.device, dtype=self.dtype)
+        if not spectrum.holds(np.asarray(F)):
+            raise InvalidInput(
+                f"spectrum was made of other features (shape {spectrum.features.shape}) than F "
+                f"(shape {np.shape(F)}): make it of the F you fit"
+            )
+        for name, here, there in (
+            ("device", str(self.device), spectrum.device),
+            ("dtype", self.dtype or spectrum.dtype, spectrum.dtype),
+        ):
+            if here != there:
+                raise InvalidInput(
+                    f"spectrum has {name} {there!r} but the learner {here!r}: give both the same"
+                )
+        return spectrum
+
+
+def _semantics(E: Any, labels: Any, *, samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return distinct prototypes and every sample's row among them."""
+    prototypes = finite_matrix(E, "E")
+    if labels is None:
+        if len(prototypes) != samples:
+            raise InvalidInput(
+                f"E has {len(prototypes):,} rows but F {samples:,}: give one row of semantics for "
+                "every sample, or prototypes with labels="
+            )
+        return distinct_rows(prototypes)
+    index = np.asarray(labels)
+    if index.shape != (samples,) or index.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"labels must be {samples:,} whole numbers, one for every row of F: got "
+            f"shape {index.shape} of {index.dtype}"
+        )
+    outside = np.flatnonzero((index < 0) | (index >= len(prototypes)))
+    if outside.size:
+        raise InvalidInput(
+            f"labels[{outside[0]}] is {index[outside[0]]}, but E has rows 0 to "
+            f"{len(prototypes) - 1}"
+        )
+    # Prototypes without a sample would only widen the row space.
+    present, index = np.unique(index, return_inverse=True)
+    return prototypes[present], index
+
+
+def _projected(values: Any, name: str, matrix: np.ndarray, what: str) -> np.ndarray:
+    checked = finite_matrix(values, name)
+    if checked.shape[1] != len(matrix):
+        raise InvalidInput(
+            f"{name} has {checked.shape[1]} columns, but the projection was learned for "
+            f"{len(matrix)} {what}"
+        )
+    projected: np.ndarray = checked @ matrix
+    return projected

@@ -1,0 +1,129 @@
+"""The neighbour graph against brute force and SciPy's own Laplacian."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csgraph
+
+from zerokin.errors import InvalidInput
+from zerokin.projection import nearest_neighbours, neighbour_graph, neighbours, normalised_laplacian
+
+
+def cosines(F):
+    F = np.asarray(F, dtype=np.float64)
+    length = np.linalg.norm(F, axis=1, keepdims=True)
+    unit = np.divide(F, length, out=np.zeros_like(F), where=length > 0)
+    return unit @ unit.T
+
+
+def brute_force(F, k):
+    similarity = cosines(F).round(12)
+    np.fill_diagonal(similarity, -np.inf)
+    near = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+    return near, np.take_along_axis(similarity, near, axis=1)
+
+
+def clustered(n=300, d=20, *, classes=12, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(classes, d))[rng.integers(classes, size=n)] + rng.normal(size=(n, d))
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch:cpu"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_neighbours_equal_brute_force(dtype, device):
+    F = clustered().astype(dtype)
+    near, similarity = nearest_neighbours(F, 7, device=device)
+    expected, cosine = brute_force(F, 7)
+    np.testing.assert_array_equal(near, expected)
+    np.testing.assert_allclose(similarity, cosine, atol=2e-12)
+
+
+def test_blocks_and_scale_of_rows_do_not_matter(monkeypatch):
+    F = clustered()
+    whole = nearest_neighbours(F, 5)
+    monkeypatch.setattr(neighbours, "SCORE_BYTES", 4 * len(F) * 7)  # seven rows a block
+    scaled = F * np.geomspace(1e-20, 1e20, len(F))[:, None]
+    for one, other in zip(whole, nearest_neighbours(scaled, 5), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 40),
+    st.integers(1, 3),
+    st.integers(1, 12),
+    st.integers(0, 10_000),
+    st.sampled_from(["cpu", "torch:cpu"]),
+)
+def test_ties_duplicates_and_zero_rows_go_to_the_lower_index(n, d, k, seed, device):
+    F = np.random.default_rng(seed).integers(-1, 2, size=(n, d)).astype(float)
+    k = min(k, n - 1)
+    near, similarity = nearest_neighbours(F, k, device=device)
+    expected, cosine = brute_force(F, k)
+    np.testing.assert_array_equal(near, expected)
+    np.testing.assert_allclose(similarity, cosine, atol=2e-12)
+
+
+def test_many_duplicates_take_the_exact_route():
+    F = np.repeat(clustered(6, 5), 200, axis=0)[np.random.default_rng(1).permutation(1200)]
+    near, similarity = nearest_neighbours(F, 10)
+    np.testing.assert_array_equal(near, brute_force(F, 10)[0])
+    assert np.all(similarity == 1)
+    laplacian = normalised_laplacian(neighbour_graph(F, 10))
+    assert np.isfinite(laplacian.data).all()
+
+
+@pytest.mark.parametrize("weights", ["cosine", "heat"])
+def test_graph_links_either_ones_neighbours(weights):
+    F = clustered()
+    graph = neighbour_graph(F, 6, weights=weights).toarray()
+    near, _ = brute_force(F, 6)
+    linked = np.zeros(graph.shape, bool)
+    np.put_along_axis(linked, near, True, axis=1)
+    linked |= linked.T
+    np.testing.assert_array_equal(graph > 0, linked & (cosines(F) > 0))
+    np.testing.assert_array_equal(graph, graph.T)
+    if weights == "cosine":
+        expected = cosines(F)
+    else:
+        distance = 2 - 2 * cosines(F)
+        expected = np.exp(-distance / distance[graph > 0].mean())
+    np.testing.assert_allclose(graph[graph > 0], expected[graph > 0], atol=1e-11)
+
+
+def test_laplacian_equals_scipys_and_is_exactly_symmetric():
+    F = clustered()
+    F[[3, 70]] = 0  # rows without any neighbour
+    graph = neighbour_graph(F, 6)
+    laplacian = normalised_laplacian(graph)
+    expected = csgraph.laplacian(graph, normed=True)
+    np.testing.assert_allclose(laplacian.toarray(), expected.toarray(), atol=1e-14)
+    assert (laplacian != laplacian.T).nnz == 0
+    assert isinstance(laplacian, sp.csr_array)
+    assert not laplacian.toarray()[[3, 70]].any()
+    values = np.linalg.eigvalsh(laplacian.toarray())
+    assert values.min() > -1e-12
+    assert values.max() < 2 + 1e-12
+
+
+def test_more_neighbours_than_samples_means_all_of_them():
+    near, _ = nearest_neighbours(np.eye(3) + 0.1, 10)
+    assert near.shape == (3, 2)
+    assert neighbour_graph(np.ones((1, 4)), 10).nnz == 0
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, "three"])
+def test_a_wrong_number_of_neighbours_is_named(k):
+    with pytest.raises(InvalidInput, match="n_neighbors must be a whole number from 1 up"):
+        nearest_neighbours(np.eye(3), k)
+
+
+def test_unknown_weights_and_devices_are_named():
+    with pytest.raises(InvalidInput, match=r"weights='cosin'.*did you mean 'cosine'"):
+        neighbour_graph(np.eye(3), 1, weights="cosin")
+    with pytest.raises(InvalidInput, match="device='nonsense' cannot be used"):
+        nearest_neighbours(np.eye(3), 1, device="nonsense")
