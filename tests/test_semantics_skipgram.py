@@ -68,6 +68,17 @@ def test_what_was_trained_is_read_back_as_gensim_does(toy_corpus, tmp_path, name
     assert [file.name for file in path.parent.iterdir()] == [name]
 
 
+def test_training_is_skip_gram_with_negative_sampling(toy_corpus, tmp_path):
+    models = pytest.importorskip("gensim.models")
+    options = {"window": 2, "negative": 3, "epochs": 2, "min_count": 4, "seed": 9}
+    path = train_skipgram(toy_corpus, tmp_path / "toy.bin", dimension=6, quiet=True, **options)
+    text = toy_corpus.read_text().lower().replace(",", "").replace(".", "")
+    tokens = [line.split() for line in text.split("\n")]
+    reference = models.Word2Vec(tokens, sg=1, hs=0, vector_size=6, workers=1, **options).wv
+    words = reference.index_to_key
+    np.testing.assert_array_equal(word_vectors(words, path), reference[words])
+
+
 def test_training_gives_the_same_file_in_every_process(toy_corpus, tmp_path):
     script = (
         "import sys; from zerokin.semantics import train_skipgram; "
