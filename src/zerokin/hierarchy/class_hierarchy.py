@@ -189,8 +189,10 @@ class ClassHierarchy(LayeredTree):
         ['hooves', 'wings, stripes']
         """
         Z = self.prototypes(0)
+        if isinstance(attribute_names, str):
+            raise InvalidInput(f"attribute_names is the single word {attribute_names!r}")
         words = [str(name) for name in attribute_names]
-        if isinstance(attribute_names, str) or len(words) != Z.shape[1]:
+        if len(words) != Z.shape[1]:
             raise InvalidInput(
                 f"{len(words)} attribute names were given for vectors of {Z.shape[1]} numbers"
             )

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 TALLEST = 100.0  # inches; PNG has a limit of 65,535 pixels
 HEAD = 1.0  # inches above the first row, for the heading and the legend
-GAP = 0.75  # inches between the columns of two layers, beside the names
+LEAST_GAP = 0.75  # inches between the columns of two layers, beside the names
+NARROWEST = 6.3  # inches, for the heading
 
 
 def draw_tree(
@@ -62,20 +63,25 @@ def draw_tree(
     mask = unseen_mask(tree, unseen)
     row = 0.17 if tree.n_classes <= 80 else 0.135 if tree.n_classes <= MOST_LABELS else 0.05
     row = min(row, TALLEST / tree.n_classes)
-    size = min(8.5, row * 72 * 0.78)
     rows = _rows(tree)
-    columns, right = _columns(tree, rows, row, size)
-    width, height = right + 0.2, tree.n_classes * row + HEAD + 0.2
-    figure = blank_figure(max(width, 6.5), height)
+    size = min(8.5, row * 72 * 0.78) if tree.n_classes <= MOST_LABELS else 7.0
+    labels = [_labels(tree, layer, rows[layer] * row, size) for layer in range(tree.n_layers + 1)]
+    gap = LEAST_GAP
+    columns, right = _columns(labels, size, gap)
+    if right < NARROWEST:
+        gap += (NARROWEST - right) / len(columns)
+        columns, right = _columns(labels, size, gap)
+    height = tree.n_classes * row + HEAD + 0.2
+    figure = blank_figure(right + 0.2, height)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
-    axes.set_xlim(0, max(width, 6.5))
+    axes.set_xlim(0, right + 0.2)
     axes.set_ylim(height, 0)
 
     y = [HEAD + (values + 0.5) * row for values in rows]
-    _edges(axes, tree, mask, columns, y)
+    _edges(axes, tree, mask, columns, y, gap)
     for layer in range(tree.n_layers, -1, -1):
-        _nodes(axes, tree, layer, mask, columns[layer], y[layer], size, row)
+        _nodes(axes, tree, layer, mask, columns[layer], y[layer], labels[layer], size)
     heading = title if title is not None else summary(tree, mask)
     axes.text(0.2, 0.3, heading, size=11, weight="bold", color=INK, va="center", parse_math=False)
     for layer in range(1, tree.n_layers + 1):
@@ -101,31 +107,26 @@ def _rows(tree: LayeredTree) -> list[NDArray[np.float64]]:
     return rows
 
 
-def _columns(
-    tree: LayeredTree, rows: list[NDArray[np.float64]], row: float, size: float
-) -> tuple[list[float], float]:
+def _labels(tree: LayeredTree, layer: int, y: NDArray[np.float64], size: float) -> dict[int, str]:
+    """Return the names of those nodes of a layer that are far enough from their neighbours."""
+    if layer == 0 and tree.n_classes > MOST_LABELS:
+        return {}
+    order = np.argsort(y)
+    steps = np.r_[np.inf, np.diff(y[order]), np.inf]
+    room = np.minimum(steps[:-1], steps[1:]) * 72 * 0.78 >= size - 1e-6
+    names = tree.node_names(layer)
+    return {int(node): shown(names[node], most=48) for node in order[room]}
+
+
+def _columns(labels: list[dict[int, str]], size: float, gap: float) -> tuple[list[float], float]:
     """Return where the nodes of each layer stand (inches), and where the class names end."""
-    at, x = [0.0] * (tree.n_layers + 1), 0.2
-    for layer in range(tree.n_layers, -1, -1):
+    at, x = [0.0] * len(labels), 0.2
+    for layer in reversed(range(len(labels))):
+        width = max((text_width(text, size) for text in labels[layer].values()), default=-0.15)
         # Names of superclasses end at their node, names of classes start there.
-        x += GAP
-        if layer and _has_room(rows[layer], row, size):
-            labels = [_label(tree, layer, node) for node in range(len(rows[layer]))]
-            x += 0.15 + max(text_width(label, size) for label in labels)
+        x += gap + (width + 0.15 if layer else 0.0)
         at[layer] = x
-    if tree.n_classes <= MOST_LABELS:
-        x += 0.1 + max(text_width(shown(name), size) for name in tree.names)
-    return at, x
-
-
-def _label(tree: LayeredTree, layer: int, node: int) -> str:
-    return shown(tree.node_names(layer)[node], most=48)
-
-
-def _has_room(rows: NDArray[np.float64], row: float, size: float) -> bool:
-    """Say whether the names of a layer fit under one another."""
-    closest = float(np.diff(np.sort(rows)).min()) if len(rows) > 1 else 1.0
-    return size >= 4 and closest * row * 72 >= size
+    return at, x + width + 0.15
 
 
 def _edges(
@@ -134,6 +135,7 @@ def _edges(
     mask: NDArray[np.bool_],
     columns: list[float],
     y: list[NDArray[np.float64]],
+    gap: float,
 ) -> None:
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path as Outline
@@ -150,7 +152,7 @@ def _edges(
             if parents is not None:
                 start = (columns[layer + 1], float(y[layer + 1][parents[node]]))
             # The bend lies within the gap, so that names further right stand on a level line.
-            bend = start[0] + min(GAP, end[0] - start[0])
+            bend = start[0] + min(gap, end[0] - start[0])
             middle = (start[0] + bend) / 2
             outlines.append(
                 Outline(
@@ -174,11 +176,11 @@ def _nodes(
     mask: NDArray[np.bool_],
     x: float,
     y: NDArray[np.float64],
+    labels: dict[int, str],
     size: float,
-    row: float,
 ) -> None:
     share = unseen_share(tree, layer, mask)
-    area = (min(size, 7.0) * 0.55) ** 2
+    area = 15.0 if len(labels) == len(y) else 4.0
     for chosen, colour, marker, scale in (
         (share == 0, SEEN, "o", 1.0),
         ((share > 0) & (share < 1), SHARED, "o", 1.0),
@@ -194,17 +196,16 @@ def _nodes(
             zorder=3,
         )
     style: dict[str, Any] = {"size": size, "va": "center", "parse_math": False}
-    if layer == 0:
-        if tree.n_classes <= MOST_LABELS:
-            for name, place, is_unseen in zip(tree.names, y, mask, strict=True):
-                colour = UNSEEN if is_unseen else SEEN
-                axes.text(x + 0.09, place, shown(name), color=colour, **style)
-    elif _has_room((y - HEAD) / row, row, size):
+    if layer:
+        style["ha"] = "right"
         style["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-        for node, place in enumerate(y):
-            text = _label(tree, layer, node)
+    for node, text in labels.items():
+        if layer == 0:
+            colour = UNSEEN if mask[node] else SEEN
+        else:
             colour = INK if tree.has_node_names else QUIET
-            axes.text(x - 0.07, place, text, color=colour, ha="right", **style)
+        offset = -0.07 if layer else 0.09
+        axes.text(x + offset, y[node], text, color=colour, **style)
 
 
 def _legend(axes: Axes) -> None:
