@@ -189,9 +189,38 @@ def test_duplicates_leave_no_node_empty(method: str, n_distinct: int) -> None:
                 assert tree.labels(1)[i] == tree.labels(1)[j]
 
 
-def test_vectors_that_differ_by_rounding_only_leave_no_node_empty() -> None:
-    Z = 1.0 + np.arange(20)[:, None] * np.spacing(1.0)
-    assert ClassHierarchy.from_semantics(Z, 2).sizes == [10, 5, 2]
+@pytest.mark.parametrize("method", ["kmeans", "agglomerative"])
+def test_vectors_whose_distances_vanish_leave_no_node_empty(method: str) -> None:
+    # All rows differ, but the squares of their differences are too small for floats.
+    Z = np.stack([np.ones(20), np.arange(20) * 1e-180], axis=1)
+    assert ClassHierarchy.from_semantics(Z, 2, method=method).sizes == [10, 5, 2]
+
+
+def test_kmeans_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Several threads would add up centres in whatever order they finish.
+    import sklearn.cluster
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    threads: set[int] = set()
+
+    class Watched(sklearn.cluster.KMeans):
+        def fit(self, *args: object, **options: object) -> Watched:
+            threads.update(pool["num_threads"] for pool in threadpool_info())
+            return super().fit(*args, **options)
+
+    monkeypatch.setattr(sklearn.cluster, "KMeans", Watched)
+    with threadpool_limits(limits=2):
+        ClassHierarchy.from_semantics(vectors(9, 2), 2)
+    assert threads == {1}
+
+
+def test_negative_zero_is_zero() -> None:
+    Z = vectors(9, 2)
+    Z[3, 0] = 0.0
+    signed = Z.copy()
+    signed[3, 0] = -0.0
+    one, other = (ClassHierarchy.from_semantics(x, 2).prototypes(0) for x in (Z, signed))
+    assert one.tobytes() == other.tobytes()
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
