@@ -146,7 +146,6 @@ class ClassHierarchy(LayeredTree):
             names=checked,
             semantics=None if semantics is None else checked_semantics(semantics),
             node_names=node_names,
-            named=names is not None,
         )
 
     @classmethod
@@ -157,14 +156,13 @@ class ClassHierarchy(LayeredTree):
         names: Sequence[str],
         semantics: NDArray[np.float64] | None,
         node_names: Sequence[Sequence[str]] | None,
-        named: bool = True,
     ) -> ClassHierarchy:
         """Build a hierarchy whose nodes are numbered by their first class in canonical order."""
         if semantics is not None and len(semantics) != len(names):
             raise InvalidInput(
                 f"{len(semantics)} class vectors were given for {len(names)} classes"
             )
-        order = canonical_order(len(names), semantics=semantics, names=names if named else None)
+        order = canonical_order(len(names), semantics=semantics, names=names)
         return cls(
             [numbered_by_first(labels, order) for labels in layers],
             names=names,
