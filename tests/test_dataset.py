@@ -117,7 +117,7 @@ def test_drawn_folds_are_disjoint_seen_and_independent_of_order():
         ({"splits": changed_split(train=np.array([0, 99]))}, "split index 99 of train is out"),
         ({"splits": changed_split(train=np.array([0, 23]))}, "overlap: train holds samples of"),
         ({"splits": changed_split(test_unseen=np.array([1]))}, "(a); are labels"),
-        ({"splits": changed_split(test_seen=np.array([0]))}, "1 samples are in more than one"),
+        ({"splits": changed_split(test_seen=np.array([0]))}, "1 samples are in more than one part"),
         (
             {"splits": changed_split(folds=(np.arange(6) > 2,))},
             "1 holds unseen classes (e, f)",

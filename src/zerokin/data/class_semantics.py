@@ -16,10 +16,10 @@ def with_semantics(dataset: Dataset, semantics: str) -> Dataset:
     if kind not in SOURCES:
         raise InvalidInput(
             f"unknown semantics {semantics!r}{did_you_mean(kind, SOURCES)} "
-            "Known: word-vectors=FILE, text=MODEL"
+            "(known: word-vectors=FILE, text=MODEL)"
         )
     if not argument:
-        raise InvalidInput(f"semantics {semantics!r} lacks its {'=FILE or =MODEL'} part")
+        raise InvalidInput(f"semantics {semantics!r} lacks its file or model: {kind}=…")
     return dataset.with_classes(SOURCES[kind](dataset.classes, argument))
 
 
@@ -37,8 +37,8 @@ def from_text(classes: ClassTable, model: str) -> ClassTable:
     """Return the table with sentence vectors of the descriptions, or of the names without them."""
     from zerokin.semantics import class_texts, sentence_vectors
 
-    texts = classes.descriptions or class_texts(classes.names)
-    vectors = sentence_vectors(texts, model)
+    described = dict(zip(classes.names, classes.descriptions or (), strict=False))
+    vectors = sentence_vectors(class_texts(classes.names, described), model)
     return replace(
         classes, vectors=vectors, semantics_source=f"sentences ({model})", attribute_names=None
     )

@@ -85,7 +85,7 @@ def load_dataset(
     reader = READERS.get(kind)
     if reader is None:
         known = ", ".join(f"{k}=DIR" if r.needs_folder else k for k, r in READERS.items())
-        raise InvalidInput(f"unknown data {spec!r}{did_you_mean(kind, READERS)} Known: {known}")
+        raise InvalidInput(f"unknown data {spec!r}{did_you_mean(kind, READERS)} (known: {known})")
     if reader.needs_folder and not folder:
         raise InvalidInput(f"{spec!r} lacks its folder: write {kind}=DIR")
     if equals and not reader.needs_folder:

@@ -77,10 +77,10 @@ class Split:
                     f"seen and unseen classes overlap: {part} holds samples of {kind} "
                     f"classes ({listing(classes)}); are labels and split of the same version?"
                 )
-        everything = np.concatenate(list(self.parts.values()))
-        repeated = len(everything) - len(np.unique(everything))
-        if repeated:
-            found.append(f"{repeated:,} samples are in more than one part of the split")
+        uses = np.bincount(np.concatenate(list(self.parts.values())), minlength=1)
+        if uses.max() > 1:
+            repeated = np.count_nonzero(uses > 1)
+            found.append(f"{repeated:,} samples are in more than one part of the split, or twice")
         for number, fold in enumerate(self.folds, start=1):
             if (fold & self.unseen).any():
                 both = listing(compress(names, fold & self.unseen))
