@@ -21,7 +21,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, TypeVar
 
 if __name__ == "__main__":  # before NumPy loads its BLAS
     os.environ.setdefault("OMP_NUM_THREADS", "2")
@@ -38,14 +40,16 @@ from zerokin.projection import (
     normalised_laplacian,
 )
 
+Result = TypeVar("Result")
+
 CLASSES, D_Z = 200, 312
 LAYERS = (200, 100, 50, 25, 12, 6, 3)
-FIRST = {"alpha": 0.5, "beta": 0.5, "epsilon": 0.1}
-SECOND = {"alpha": 0.2, "beta": 0.2, "epsilon": 0.5}
+FIRST: dict[str, Any] = {"alpha": 0.5, "beta": 0.5, "epsilon": 0.1}
+SECOND: dict[str, Any] = {"alpha": 0.2, "beta": 0.2, "epsilon": 0.5}
 
 
 def clustered(n: int, d_f: int, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features (N, d_f) of length 1 around class means that follow class semantics, like a CNN's."""
+    """Draw unit features (N, d_f) around class means that follow class semantics, as a CNN's do."""
     rng = np.random.default_rng(0)
     Z = np.abs(rng.standard_normal((CLASSES, D_Z)))
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
@@ -75,7 +79,7 @@ def fit_layers(
     hierarchy: list[tuple[np.ndarray, np.ndarray]],
     spectrum: FeatureSpectrum,
     laplacian: sp.csr_array,
-    **settings: float,
+    **settings: Any,
 ) -> list[int]:
     iterations = []
     for prototypes, labels in hierarchy:
@@ -92,7 +96,7 @@ def fit_sae(F: np.ndarray, E: np.ndarray, weight: float = 0.2) -> np.ndarray:
     return result
 
 
-def seconds(work: Callable[[], object]) -> tuple[float, object]:
+def seconds(work: Callable[[], Result]) -> tuple[float, Result]:
     start = time.perf_counter()
     result = work()
     return time.perf_counter() - start, result
@@ -159,16 +163,16 @@ def measure_growth(sizes: list[int], d_f: int, dtype: str) -> list[dict[str, flo
 
 
 def table(fits: dict[str, float], growth: list[dict[str, float]]) -> list[dict[str, object]]:
-    fit = fits["spectrum_s"] + fits["layers_s"]
-    doublings = [b["seconds"] / a["seconds"] for a, b in zip(growth, growth[1:], strict=False)]
+    fit, second = fits["spectrum_s"] + fits["layers_s"], fits["second_s"]
+    doublings = [b["seconds"] / a["seconds"] for a, b in pairwise(growth)]
     rows: list[tuple[str, float, float | None]] = [
         ("a  all layers, factoring included / one SAE fit", fit / fits["sae_s"], 0.5),
         (
             "b  second fit / first fit, graph included",
-            fits["second_s"] / (fits["graph_s"] + fit),
+            second / (fits["graph_s"] + fit),
             0.5,
         ),
-        ("   second fit / first fit, graph excluded", fits["second_s"] / fit, None),
+        ("   second fit / first fit, graph excluded", second / fit, None),
         ("c  time per doubling of N, worst", max(doublings), 2.3),
         ("c  time per doubling of N, mean", float(np.exp(np.mean(np.log(doublings)))), 2.3),
         ("c  peak memory beyond F / size of F, worst", max(row["extra"] for row in growth), 4.0),

@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 import torch
 
-from zerokin.projection import FeatureSpectrum, neighbour_graph, normalised_laplacian
+from zerokin.projection import FeatureSpectrum, e_step, neighbour_graph, normalised_laplacian
 from zerokin.projection.alternation import alternate
 from zerokin.projection.arrays import NumpyArrays, TorchArrays
 from zerokin.projection.conjugate_gradients import solve_shifted
@@ -20,6 +20,7 @@ CASES = {
     "more prototypes than semantics": {"n": 60, "d_f": 12, "d_z": 4, "classes": 9},
     "fewer samples than features": {"n": 15, "d_f": 40, "d_z": 7, "classes": 5},
     "features of low rank": {"n": 60, "d_f": 12, "d_z": 7, "classes": 5, "rank": 4},
+    "more semantics than features": {"n": 90, "d_f": 10, "d_z": 30, "classes": 25},
 }
 SETTINGS = [
     Parameters(0.5, 0.5, 0.1, 0.01),
@@ -82,6 +83,15 @@ def test_half_steps_equal_dense_sylvester_solutions(case, p):
         np.testing.assert_allclose(W, dense_w(F, E, p), atol=1e-8)
         E = dense_e(F, W, E0, L, p)
         np.testing.assert_allclose(found, E, atol=1e-8)
+
+
+def test_threads_share_the_columns(monkeypatch):
+    monkeypatch.setattr(e_step, "available_cores", lambda: 3)
+    F, prototypes, labels, L = problem(n=350, d_f=300, d_z=45, classes=40)
+    assert e_step._widths(NumpyArrays(), 300, 40) == (40, 16, 3)
+    W, found, _ = run(F, prototypes, labels, L, SETTINGS[0], 1)
+    E = dense_e(F, W, prototypes[labels], L, SETTINGS[0])
+    np.testing.assert_allclose(found, E, atol=1e-8)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zerokin.projection.arrays import Array, Arrays, row_blocks
-from zerokin.projection.e_step import solve_e
+from zerokin.projection.e_step import Graph, Initial, Sums, local_graph, solve_e
 from zerokin.projection.objective import Parameters, Terms, objective
 from zerokin.projection.row_space import row_space
 from zerokin.projection.spectrum import FeatureSpectrum
@@ -18,7 +18,7 @@ RTOL = {"float64": 1e-10, "float32": 1e-6}
 
 
 class Solution(NamedTuple):
-    """What Algorithm 1 found, in an orthonormal basis of the row space of E⁰."""
+    """What Algorithm 1 found; E in an orthonormal basis of the row space of E⁰."""
 
     W: np.ndarray
     """(d_f, d_z)"""
@@ -29,6 +29,13 @@ class Solution(NamedTuple):
     objective: np.ndarray
     """at the start (W = 0, E = E⁰), then after every half-step"""
     iterations: int
+
+
+class Moments(NamedTuple):
+    """All that the W-step needs to know of E."""
+
+    FtE: Array
+    EtE: Array
 
 
 def alternate(
@@ -55,97 +62,114 @@ def alternate(
     parameters
         α, β, ε, γ.
     max_iter
-        Most pairs of half-steps.
+        Most iterations, of two half-steps each.
     tol
-        Stop when a pair lowers the objective by less than this share.
+        Stop when an iteration lowers the objective by no more than this share.
     learn_semantics
         Whether E is learned too; otherwise one W-step gives the exact minimum for E = E⁰.
     rtol
         Relative residual of the E-step's systems; by default 1e-10 (float64) or 1e-6 (float32).
     """
     arrays, F, dtype = spectrum.arrays, spectrum.F, spectrum.dtype
-    coordinates, basis = row_space(prototypes)
-    Y, frame = arrays.put(coordinates, "float64"), arrays.put(basis, "float64")
-    index = arrays.put(labels, "int64")
-    smooth = None
-    if laplacian is not None and parameters.epsilon:
-        smooth = arrays.sparse(laplacian, dtype)
+    coordinates, basis = row_space(prototypes, dtype)
+    initial = Initial(
+        arrays.put(coordinates, dtype),
+        arrays.put(np.eye(len(basis)), "float64"),
+        arrays.put(labels, "int64"),
+    )
+    graph = local_graph(arrays, laplacian if parameters.epsilon else None, dtype)
     with arrays.full_precision():
-        E = arrays.cast(Y, dtype)[index]
-        roughness, departure = _roughness(arrays, smooth, E), 0.0
-        FtE, EtE = _moments(arrays, F, E)
-        strength = float(EtE.diagonal().sum())
-        values = [objective(Terms(strength, spectrum.total, roughness, 0.0, 0.0), parameters)]
+        E = initial.prototypes[initial.labels]
+        moments = _moments(arrays, F, E)
+        roughness, departure = _roughness(arrays, graph, E), 0.0
+        start = Terms(_trace(moments.EtE), spectrum.total, roughness, departure, ridge=0.0)
+        values = [objective(start, parameters)]
         for iteration in range(1, max_iter + 1):
             W, image = solve_w(
                 arrays.xp,
                 spectrum.eigenvalues,
                 spectrum.eigenvectors,
-                FtE,
-                EtE,
+                moments.FtE,
+                moments.EtE,
                 alpha=parameters.alpha,
                 gamma=parameters.gamma,
             )
             WtW = W.T @ W
-            agreement = float((W * FtE).sum())
-            ridge = float(WtW.diagonal().sum())
-            terms = Terms(
-                semantics=float(image) - 2 * agreement + float(EtE.diagonal().sum()),
-                features=spectrum.total - 2 * agreement + float((WtW * EtE).sum()),
-                roughness=roughness,
-                departure=departure,
-                ridge=ridge,
-            )
+            terms = _terms_after_w(spectrum.total, W, WtW, image, moments, roughness, departure)
             values.append(objective(terms, parameters))
             if not learn_semantics:
                 break
             # From here on everything is written in the eigenbasis of WᵀW: an orthogonal
             # change of coordinates within the row space, which the objective does not see.
             squares, turn = arrays.xp.linalg.eigh(WtW)
-            squares = squares.clip(0)
-            W, Y, frame = W @ turn, Y @ turn, turn.T @ frame
+            W, initial = W @ turn, initial._replace(turn=initial.turn @ turn)
             _turn_rows(E, arrays.cast(turn, dtype))
             sums = solve_e(
                 arrays,
                 F,
                 W,
-                squares,
+                squares.clip(0),
                 E,
-                Y,
-                index,
-                smooth,
+                initial,
+                graph,
                 parameters,
                 rtol=rtol or RTOL[dtype],
             )
             roughness, departure = sums.roughness, sums.departure
-            terms = Terms(
-                semantics=sums.residual,
-                features=spectrum.total - 2 * sums.agreement + sums.reconstruction,
-                roughness=roughness,
-                departure=departure,
-                ridge=ridge,
-            )
+            terms = _terms_after_e(spectrum.total, sums, ridge=terms.ridge)
             values.append(objective(terms, parameters))
             before = values[-3]
-            if before - values[-1] <= tol * abs(before) or iteration == max_iter:
+            if before - values[-1] <= tol * before or iteration == max_iter:
                 break
-            FtE, EtE = _moments(arrays, F, E)
-    return Solution(
-        W=arrays.get(spectrum.lift(W) @ frame).astype(dtype, copy=False),
-        coordinates=arrays.get(E),
-        basis=arrays.get(frame).astype(dtype, copy=False),
-        objective=np.array(values),
-        iterations=iteration,
+            moments = _moments(arrays, F, E)
+        frame = initial.turn.T @ arrays.put(basis, "float64")
+        return Solution(
+            W=arrays.get(arrays.cast(spectrum.lift(W) @ frame, dtype)),
+            coordinates=arrays.get(E),
+            basis=arrays.get(arrays.cast(frame, dtype)),
+            objective=np.array(values),
+            iterations=iteration,
+        )
+
+
+def _terms_after_w(
+    total: float,
+    W: Array,
+    WtW: Array,
+    image: Array,
+    moments: Moments,
+    roughness: float,
+    departure: float,
+) -> Terms:
+    """Terms of the objective from small matrices alone: squares multiplied out, in float64."""
+    agreement = float((W * moments.FtE).sum())
+    return Terms(
+        semantics=float(image) - 2 * agreement + _trace(moments.EtE),
+        features=total - 2 * agreement + float((WtW * moments.EtE).sum()),
+        roughness=roughness,
+        departure=departure,
+        ridge=_trace(WtW),
     )
 
 
-def _moments(arrays: Arrays, F: Array, E: Array) -> tuple[Array, Array]:
+def _terms_after_e(total: float, sums: Sums, *, ridge: float) -> Terms:
+    """Terms of the objective from the sums of the E-step; no array of F's size is needed."""
+    return Terms(
+        semantics=sums.residual,
+        features=total - 2 * sums.agreement + sums.reconstruction,
+        roughness=sums.roughness,
+        departure=sums.departure,
+        ridge=ridge,
+    )
+
+
+def _moments(arrays: Arrays, F: Array, E: Array) -> Moments:
     """FᵀE and EᵀE, summed in float64 over blocks of rows."""
     FtE, EtE = 0.0, 0.0
     for rows in row_blocks(len(F)):
         FtE = FtE + arrays.cast(F[rows].T @ E[rows], "float64")
         EtE = EtE + arrays.cast(E[rows].T @ E[rows], "float64")
-    return FtE, EtE
+    return Moments(FtE, EtE)
 
 
 def _turn_rows(E: Array, turn: Array) -> None:
@@ -154,10 +178,16 @@ def _turn_rows(E: Array, turn: Array) -> None:
         E[rows] = E[rows] @ turn
 
 
-def _roughness(arrays: Arrays, laplacian: object, E: Array) -> float:
+def _roughness(arrays: Arrays, graph: Graph, E: Array) -> float:
     """tr(EᵀLE), a block of columns at a time."""
+    if graph.laplacian is None:
+        return 0.0
     total = 0.0
-    for first in range(0, E.shape[1] if laplacian is not None else 0, 32):
-        columns = arrays.contiguous(E[:, first : first + 32])
-        total += float(arrays.dots(columns, laplacian @ columns).sum())
+    for first in range(0, E.shape[1], 32):
+        columns = arrays.contiguous(E[:, first : first + 32][graph.order])
+        total += float(arrays.dots(columns, graph.laplacian @ columns).sum())
     return total
+
+
+def _trace(matrix: Array) -> float:
+    return float(matrix.diagonal().sum())

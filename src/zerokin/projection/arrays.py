@@ -83,13 +83,14 @@ class NumpyArrays:
         maxima = scores[:, :whole].reshape(len(scores), -1, groups).max(axis=1)
         return np.partition(maxima, groups - k, axis=1)[:, groups - k]
 
-    def each(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Apply a function to every item, on as many threads as there are cores.
+    def each(
+        self, function: Callable[[Item], Result], items: Sequence[Item], workers: int
+    ) -> list[Result]:
+        """Apply a function to every item, on some threads.
 
         SciPy's sparse products use one core each and release the interpreter's lock.
         """
-        workers = min(len(items), available_cores())
-        if workers <= 1:
+        if min(workers, len(items)) <= 1:
             return [function(item) for item in items]
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(function, items))
@@ -118,7 +119,11 @@ class TorchArrays:
 
     def put(self, array: Any, dtype: str) -> Array:
         """Bring an array here, without a copy where it already fits."""
-        return self.xp.as_tensor(array, dtype=getattr(self.xp, dtype), device=self._device)
+        if isinstance(array, np.ndarray):
+            array = np.ascontiguousarray(array)  # torch has no negative strides
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            return self.xp.as_tensor(array, dtype=getattr(self.xp, dtype), device=self._device)
 
     def get(self, array: Array) -> np.ndarray:
         """Return an array as NumPy's."""
@@ -157,8 +162,11 @@ class TorchArrays:
         """Find a bound for every row that at least ``k`` of its scores reach, and few beyond."""
         return scores.topk(k, dim=1).values[:, -1]
 
-    def each(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    def each(
+        self, function: Callable[[Item], Result], items: Sequence[Item], workers: int
+    ) -> list[Result]:
         """Apply a function to every item, one after another: each fills the device."""
+        del workers
         return [function(item) for item in items]
 
     @contextmanager

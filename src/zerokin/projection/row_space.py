@@ -6,6 +6,8 @@ the number of distinct prototypes, so a layer of ten superclasses is a ten-colum
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from zerokin.errors import InvalidInput
@@ -50,19 +52,21 @@ def distinct_rows(E: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return prototypes, labels.reshape(-1)
 
 
-def row_space(prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def row_space(prototypes: np.ndarray, dtype: str = "float64") -> tuple[np.ndarray, np.ndarray]:
     """Coordinates of prototypes in an orthonormal basis of the space they span.
 
     Parameters
     ----------
     prototypes : array (P, d_z)
+    dtype
+        Type of the coordinates.
 
     Returns
     -------
     coordinates : array (P, r)
         With r the rank; ``prototypes == coordinates @ basis``.
     basis : array (r, d_z)
-        Orthonormal rows.
+        Orthonormal rows, float64.
 
     Examples
     --------
@@ -72,12 +76,18 @@ def row_space(prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ((1, 3), array([[1., 1., 0.],
            [2., 2., 0.]]))
     """
-    rows = np.asarray(prototypes, dtype=np.float64)
-    # The triangle of a QR decomposition has the same singular values and right vectors.
-    triangle = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
+    # The triangle of a QR decomposition, grown by blocks of rows, has the same singular values
+    # and right vectors as all the rows.
+    triangle: Any = np.empty((0, prototypes.shape[1]))
+    for rows in row_blocks(len(prototypes)):
+        triangle = np.linalg.qr(np.vstack([triangle, prototypes[rows]]), mode="r")
     _, singular, right = np.linalg.svd(triangle, full_matrices=False)
-    rank = int(np.sum(singular > max(rows.shape) * np.finfo(np.float64).eps * singular[0]))
+    smallest = max(prototypes.shape) * np.finfo(np.float64).eps * singular[0]
+    rank = int(np.sum(singular > smallest))
     if rank == 0:
         raise InvalidInput("E is zero everywhere: semantics need at least one value")
     basis = right[:rank]
-    return rows @ basis.T, basis
+    coordinates = np.empty((len(prototypes), rank), dtype)
+    for rows in row_blocks(len(prototypes)):
+        coordinates[rows] = prototypes[rows] @ basis.T
+    return coordinates, basis
