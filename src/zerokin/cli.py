@@ -1,4 +1,4 @@
-"""The command line: ``zerokin demo | check | hierarchy | skipgram``."""
+"""The command line: what each command takes, and which room does it."""
 
 from __future__ import annotations
 
@@ -47,6 +47,14 @@ class Grouping(StrEnum):
     kmeans = "kmeans"
     agglomerative = "agglomerative"
     taxonomy = "taxonomy"
+
+
+class SettingName(StrEnum):
+    """How recognition is measured."""
+
+    standard = "standard"
+    pure = "pure"
+    generalised = "generalised"
 
 
 class PictureFormat(StrEnum):
@@ -136,6 +144,137 @@ def hierarchy(
     if folder is not None:
         for path in draw_all(tree, unseen, folder, suffix=picture.value):
             out.print(f"wrote {path}")
+
+
+@app.command()
+def fit(
+    data: Data,
+    folder: Annotated[Path, typer.Option("--out", help="folder for the fitted classifier")],
+    split: SplitName = None,
+    features: Features = None,
+    semantics: Semantics = None,
+    seed: Annotated[int, typer.Option(help="seed")] = 0,
+    tune: Annotated[
+        bool, typer.Option("--tune/--no-tune", help="choose hyper-parameters on validation folds")
+    ] = True,
+) -> None:
+    """Fit a classifier to features, its hyper-parameters chosen on validation classes."""
+    from zerokin.data import load_dataset
+    from zerokin.evaluation.fitting import fit_classifier
+
+    dataset = load_dataset(data, split=split, features=features, semantics=semantics)
+    model, chosen = fit_classifier(dataset, tune=tune, random_state=seed)
+    model.save(folder)
+    if chosen is not None:
+        out.print(f"unseen validation classes: {chosen:.1f} % per-class top-1")
+    out.print(
+        f"{len(model.seen_)} seen and {len(model.classes_) - len(model.seen_)} unseen classes"
+    )
+    out.print(f"wrote {folder}")
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")],
+    data: Data,
+    features: Features = None,
+    candidates: Annotated[
+        str, typer.Option(help="unseen, seen, all, or names joined by ,")
+    ] = "all",
+    k: Annotated[int, typer.Option("-k", help="classes to name for a sample")] = 1,
+    result: Annotated[Path | None, typer.Option("--out", help="write a CSV file")] = None,
+) -> None:
+    """Name the samples of a feature file, best classes first."""
+    from zerokin.data import load_dataset
+    from zerokin.recognition import ZeroShotClassifier
+    from zerokin.report.predictions import write_predictions
+
+    classifier = ZeroShotClassifier.load(model)
+    dataset = load_dataset(data, features=features)
+    chosen = candidates if candidates in ("unseen", "seen", "all") else candidates.split(",")
+    names, scores = classifier.predict_top_k(dataset.features, k, chosen)
+    samples = getattr(dataset.inputs, "names", None) or range(1, len(dataset) + 1)
+    write_predictions(samples, names, scores, result)
+    if result is not None:
+        out.print(f"wrote {result}: {len(names):,} samples")
+
+
+@app.command()
+def evaluate(
+    data: Data,
+    setting: Annotated[list[SettingName], typer.Option(help="once or several times")] = [  # noqa: B006
+        SettingName.pure
+    ],
+    method: Annotated[str, typer.Option(help="ours, or a peer's name")] = "ours",
+    seeds: Annotated[str, typer.Option(help="seeds joined by ,")] = "0",
+    split: SplitName = None,
+    features: Features = None,
+    semantics: Semantics = None,
+    report: Annotated[Path | None, typer.Option("--json", help="write the rows")] = None,
+) -> None:
+    """Measure one method: chosen on validation classes, then tested once on the test classes."""
+    run_comparison(
+        data,
+        [method],
+        [one.value for one in setting],
+        seeds,
+        [] if report is None else [report],
+        {"split": split, "features": features, "semantics": semantics},
+    )
+
+
+@app.command()
+def compare(
+    data: Data,
+    setting: Annotated[list[SettingName], typer.Option(help="once or several times")] = [  # noqa: B006
+        SettingName.pure,
+        SettingName.generalised,
+    ],
+    methods: Annotated[str, typer.Option(help="all, or names joined by ,")] = "all",
+    seeds: Annotated[str, typer.Option(help="seeds joined by ,")] = "0",
+    split: SplitName = None,
+    features: Features = None,
+    semantics: Semantics = None,
+    tables: Annotated[
+        list[Path] | None, typer.Option("--out", help="table.csv, .json, .md or .tex; repeatable")
+    ] = None,
+) -> None:
+    """Run ours beside its peers, all tuned alike, and print one table."""
+    run_comparison(
+        data,
+        methods.split(","),
+        [one.value for one in setting],
+        seeds,
+        tables or [],
+        {"split": split, "features": features, "semantics": semantics},
+    )
+
+
+def run_comparison(
+    data: str,
+    methods: list[str],
+    settings: list[str],
+    seeds: str,
+    tables: list[Path],
+    options: dict[str, str | None],
+) -> None:
+    """Measure methods on a data set, printing as they finish and writing after every one."""
+    from zerokin.evaluation.comparison import find_methods, measure, parse_seeds
+    from zerokin.report.comparison import refuse_unknown_format, screen_table, write_comparison
+
+    for path in tables:
+        refuse_unknown_format(path)
+    chosen, numbers = find_methods(methods), parse_seeds(seeds)
+    rows = []
+    for row in measure(data, chosen, settings, numbers, **options):
+        rows.append(row.as_dict())
+        for path in tables:
+            write_comparison(rows, path)
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in row.metrics.items())
+        out.print(f"{row.method}, {row.setting}, seed {row.seed}: {figures}", style="dim")
+    out.print(screen_table(rows, f"{rows[0]['dataset']}, {rows[0]['features']}"))
+    for path in tables:
+        out.print(f"wrote {path}")
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,10 +38,33 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(path)
-    except PermissionError as error:
+    except (PermissionError, IsADirectoryError) as error:
         raise InvalidInput(f"cannot write {path}: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give an empty temporary folder beside ``path`` that takes its place if the block succeeds."""
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    former = temporary.with_suffix(".old")
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        if path.exists():
+            path.rename(former)
+        try:
+            temporary.rename(path)
+        except OSError:
+            former.rename(path)
+            raise
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        for left in (temporary, former):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

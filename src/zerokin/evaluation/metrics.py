@@ -27,6 +27,37 @@ def per_class_top1(truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> fl
     >>> per_class_top1(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
     50.0
     """
-    _, members = np.unique(truth, return_inverse=True)
-    right = np.bincount(members, weights=truth == predicted)
-    return float(100 * np.mean(right / np.bincount(members)))
+    return float(100 * np.sum(class_weights(truth)[truth == predicted]))
+
+
+def hit_at(truth: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> float:
+    """Return the share of samples whose class (a column of scores) is among the k best.
+
+    Of equal scores, the class counts as worse than all it ties with.
+
+    Examples
+    --------
+    >>> hit_at(np.array([0, 2]), np.array([[0.2, 0.5, 0.3], [0.1, 0.2, 0.7]]), 2)
+    50.0
+    """
+    own = np.take_along_axis(scores, truth[:, None], axis=1)
+    ahead = np.count_nonzero(scores >= own, axis=1) - 1
+    return float(100 * np.mean(ahead < k))
+
+
+def harmonic_mean(seen: float, unseen: float) -> float:
+    """Return the harmonic mean of the accuracies on seen and on unseen classes.
+
+    Examples
+    --------
+    >>> harmonic_mean(60.0, 40.0)
+    48.0
+    """
+    return 2 * seen * unseen / (seen + unseen) if seen + unseen > 0 else 0.0
+
+
+def class_weights(truth: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return weights (N,) that sum to 1 and give every class the same share."""
+    _, members, counts = np.unique(truth, return_inverse=True, return_counts=True)
+    weights: NDArray[np.float64] = 1 / (counts[members] * len(counts))
+    return weights

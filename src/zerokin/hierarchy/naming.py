@@ -117,9 +117,11 @@ def tidy_attribute(name: str) -> str:
     --------
     >>> tidy_attribute("has_wing_pattern::multi-colored")
     'multi-colored wing pattern'
-    >>> tidy_attribute("lives_in_trees")
-    'lives in trees'
+    >>> tidy_attribute("legs::six"), tidy_attribute("has::fins"), tidy_attribute("lives_in_trees")
+    ('six legs', 'fins', 'lives in trees')
     """
     name = " ".join(name.replace("_", " ").split())
-    part = re.fullmatch(r"has (.+?)::(.+)", name)
-    return f"{part[2]} {part[1]}" if part else name
+    part = re.fullmatch(r"(?:has )?(.+?)::(.+)", name)
+    if part is None:
+        return name
+    return part[2] if part[1] == "has" else f"{part[2]} {part[1]}"

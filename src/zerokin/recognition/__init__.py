@@ -1,5 +1,21 @@
 """From projected features to class names."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from zerokin.recognition.nearest_prototype import cosine_scores, nearest_prototype
 
-__all__ = ["cosine_scores", "nearest_prototype"]
+if TYPE_CHECKING:
+    from zerokin.recognition.explanation import Explanation
+    from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
+
+_HOMES = {"Explanation": "explanation", "ZeroShotClassifier": "zero_shot_classifier"}
+
+__all__ = ["Explanation", "ZeroShotClassifier", "cosine_scores", "nearest_prototype"]
+
+
+def __getattr__(name: str) -> object:
+    # Loaded on first use: scikit-learn would slow down every import of zerokin.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

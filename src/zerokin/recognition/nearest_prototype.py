@@ -16,7 +16,8 @@ def cosine_scores(
     lengths = np.linalg.norm(projected, axis=1, keepdims=True)
     unit_samples = projected / np.where(lengths > 0, lengths, 1)
     unit_prototypes = prototypes / np.linalg.norm(prototypes, axis=1, keepdims=True)
-    return unit_samples @ unit_prototypes.T
+    cosines: NDArray[np.floating] = unit_samples @ unit_prototypes.T
+    return cosines
 
 
 def nearest_prototype(
@@ -33,4 +34,6 @@ def nearest_prototype(
     >>> nearest_prototype(np.array([[0.9, 0.2]]), np.eye(2), np.array([1]))
     array([1])
     """
-    return candidates[cosine_scores(projected, prototypes[candidates]).argmax(axis=1)]
+    best = cosine_scores(projected, prototypes[candidates]).argmax(axis=1)
+    named: NDArray[np.int64] = candidates[best]
+    return named

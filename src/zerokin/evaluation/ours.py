@@ -1,0 +1,172 @@
+"""Our method in the harness: what trials share is computed once, from features to kinship."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.evaluation.method import (
+    FEATURE_NORMALISATIONS,
+    Method,
+    Params,
+    Scorer,
+    TrainingData,
+    product_of,
+)
+from zerokin.features.class_means import class_means
+from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.hierarchy import ClassHierarchy
+from zerokin.projection import FeatureSpectrum, ProjectionLearner
+from zerokin.recognition.hubness import hubness
+from zerokin.recognition.kin import kinship
+from zerokin.recognition.prototypes import PrototypeRule
+
+Made = TypeVar("Made")
+
+DEFAULTS = {
+    "alpha": 0.95,
+    "beta": 0.0,
+    "epsilon": 0.0,
+    "gamma": 3.0,
+    "normalisation": "power-whiten3-unit",
+    "inference": "kin",
+    "grouping": "agglomerative",
+    "branching": 2,
+    "kin_decay": 0.5,
+    "kin_shrinkage": 4.0,
+    "hub_weight": 0.25,
+    "hub_neighbors": 3,
+}
+
+STAGES = (
+    product_of(
+        normalisation=FEATURE_NORMALISATIONS, alpha=[0.9, 0.95, 0.99], gamma=[1.0, 3.0, 10.0]
+    ),
+    [
+        {"inference": "flat"},
+        *product_of(
+            inference=["kin"],
+            grouping=["kmeans", "agglomerative"],
+            branching=[2, 3, 4, 6],
+            kin_decay=[0.5, 1.0],
+            kin_shrinkage=[1.0, 2.0, 4.0, 8.0],
+        ),
+    ],
+    product_of(hub_weight=[0.0, 0.15, 0.25, 0.35], hub_neighbors=[1, 3, 5]),
+    [{"beta": 0.0, "epsilon": 0.0}, *product_of(beta=[0.02, 0.1, 0.3], epsilon=[0.0, 0.03, 0.3])],
+)
+
+
+class Ours(Method):
+    """Projection learning with superclass offsets: `zerokin.ZeroShotClassifier`, swept."""
+
+    name = "zerokin"
+    defaults = DEFAULTS
+    stages = STAGES
+
+    def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
+        """Fit every trial; trials that differ late in the chain share all that comes before."""
+        shared = _Shared(data)
+        for params in trials:
+            yield shared.scorer(params)
+
+
+class _Shared:
+    """Every stage of fitting, made once for each setting of what it depends on."""
+
+    def __init__(self, data: TrainingData) -> None:
+        self.data = data
+        self.seen = np.unique(data.labels)
+        self._made: dict[Hashable, Any] = {}
+
+    def scorer(self, params: Params) -> Scorer:
+        normaliser, _, _ = self._features(params)
+        prototypes, means = self._prototypes(params)
+        offsets = params["hub_weight"] * hubness(
+            prototypes, means, n_neighbors=params["hub_neighbors"]
+        )
+
+        def scores(features: NDArray[Any]) -> NDArray[np.float64]:
+            unit = self._once(
+                ("unit", params["normalisation"], id(features)),
+                lambda: (unit_length(normaliser.transform(features)), features),
+            )[0]
+            result: NDArray[np.float64] = unit @ prototypes.T - offsets
+            return result
+
+        return scores
+
+    def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
+
+    def _features(
+        self, params: Params
+    ) -> tuple[FeatureNormaliser, FeatureSpectrum, NDArray[np.float64]]:
+        """Return the normaliser, the spectrum and the seen means for a normalisation."""
+
+        def make() -> tuple[FeatureNormaliser, FeatureSpectrum, NDArray[np.float64]]:
+            normaliser = FeatureNormaliser(params["normalisation"])
+            F = normaliser.fit_transform(self.data.features, self.data.labels)
+            means = class_means(F, self.data.labels, len(self.data.semantics))[self.seen]
+            return normaliser, FeatureSpectrum(F), means
+
+        return self._once(("features", params["normalisation"]), make)
+
+    def _projection(self, params: Params) -> NDArray[Any]:
+        names = ("normalisation", "alpha", "beta", "epsilon", "gamma")
+
+        def make() -> NDArray[Any]:
+            _, spectrum, _ = self._features(params)
+            learner = ProjectionLearner(
+                params["alpha"],
+                params["beta"] or 0.5,
+                params["epsilon"],
+                params["gamma"],
+                learn_semantics=params["beta"] > 0,
+            )
+            learner.fit(
+                spectrum.features,
+                self.data.semantics,
+                labels=self.data.labels,
+                spectrum=spectrum,
+            )
+            W: NDArray[Any] = learner.W_
+            return W
+
+        return self._once(tuple(params[name] for name in names), make)
+
+    def _kinship(self, params: Params) -> NDArray[np.float64] | None:
+        """Return the kinship of all classes with the seen ones, if there are superclasses."""
+        grouping, branching, decay = (
+            params[name] for name in ("grouping", "branching", "kin_decay")
+        )
+        if params["inference"] == "flat" or len(self.data.semantics) < branching**2:
+            return None
+        tree = self._once(
+            ("tree", grouping, branching),
+            lambda: ClassHierarchy.from_semantics(
+                self.data.semantics, branching, self.data.random_state, method=grouping
+            ),
+        )
+        return self._once(
+            ("kin", grouping, branching, decay), lambda: kinship(tree, decay=decay)[:, self.seen]
+        )
+
+    def _prototypes(self, params: Params) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return unit prototypes of all classes and unit means of the seen ones."""
+        _, _, means = self._features(params)
+        kin = self._kinship(params)
+        rule = PrototypeRule.learn(
+            self._projection(params),
+            self.data.semantics[self.seen],
+            means,
+            None if kin is None else kin[self.seen],
+            shrinkage=params["kin_shrinkage"],
+        )
+        return rule.prototypes(self.data.semantics, kin), unit_length(means)

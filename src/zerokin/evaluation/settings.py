@@ -1,0 +1,150 @@
+"""The settings of zero-shot recognition, each measured as the paper defines it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from zerokin.data.dataset import Dataset
+from zerokin.data.feature_files import FeatureFile
+from zerokin.errors import InvalidInput
+from zerokin.evaluation.method import Method, Scorer, TrainingData
+from zerokin.evaluation.metrics import hit_at, per_class_top1, top1
+from zerokin.evaluation.seen_unseen_curve import SeenUnseenCurve
+from zerokin.evaluation.selection import Goal, Selection, Selector
+
+Setting = Literal["standard", "pure", "generalised"]
+SETTINGS: tuple[Setting, ...] = ("standard", "pure", "generalised")
+
+
+@dataclass
+class Row:
+    """One measured result with all that is needed to make it again."""
+
+    dataset: str
+    setting: Setting
+    method: str
+    features: str
+    features_sha256: str
+    split: str
+    seed: int
+    selection: dict[str, Any]
+    metrics: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        return asdict(self)
+
+
+class Evaluation:
+    """Chooses a method's hyper-parameters on validation folds and measures it on the test classes.
+
+    Parameters
+    ----------
+    dataset
+        Features; its active split is measured.
+    method
+        The method.
+    random_state
+        Seed.
+    quiet
+        Show no progress.
+    """
+
+    def __init__(
+        self, dataset: Dataset, method: Method, *, random_state: int = 0, quiet: bool = False
+    ) -> None:
+        self.dataset = dataset
+        self.method = method
+        self.random_state = random_state
+        self.selector = Selector(dataset, method, random_state=random_state, quiet=quiet)
+
+    def run(self, setting: Setting) -> tuple[Row, Selection]:
+        """Choose, fit on all training samples, and measure once."""
+        goal: Goal = "generalised" if setting == "generalised" else "pure"
+        if setting == "generalised" and not len(self.dataset.split.test_seen):
+            raise InvalidInput(
+                f"{self.dataset.name}'s {self.dataset.split_name} split has no test samples of "
+                "seen classes: the generalised setting needs some"
+            )
+        chosen = self.selector.choose(goal)
+        started = time.perf_counter()
+        scorer = self._fitted(chosen.best.params)
+        fitted = time.perf_counter()
+        row = self._row(setting, chosen)
+        row.metrics = self._metrics(setting, scorer, chosen.best.calibration)
+        row.seconds = {
+            "selection": round(chosen.seconds, 2),
+            "fit": round(fitted - started, 3),
+            "test": round(time.perf_counter() - fitted, 3),
+        }
+        return row, chosen
+
+    def _fitted(self, params: Any) -> Scorer:
+        train = self.dataset.split.train
+        data = TrainingData(
+            np.asarray(self.dataset.features[train]),
+            self.dataset.training_labels(),
+            self.dataset.semantics,
+            self.random_state,
+        )
+        return next(iter(self.method.fit_many(data, [params])))
+
+    def _row(self, setting: Setting, chosen: Selection) -> Row:
+        dataset = self.dataset
+        folds = f"{len(dataset.split.folds)} folds ({dataset.split.folds_version})"
+        selection: dict[str, Any] = {"on": folds, **chosen.best.params}
+        selection["validation"] = round(chosen.best.score(chosen.goal), 2)
+        if setting == "generalised":
+            selection["calibration"] = chosen.best.calibration
+        return Row(
+            dataset=dataset.name,
+            setting=setting,
+            method=self.method.name,
+            features=_features_name(dataset),
+            features_sha256=_features_sha256(dataset),
+            split=dataset.split.version,
+            seed=self.random_state,
+            selection=selection,
+        )
+
+    def _metrics(self, setting: Setting, scorer: Scorer, calibration: float) -> dict[str, float]:
+        dataset, split = self.dataset, self.dataset.split
+        scores = scorer(np.asarray(dataset.features[split.test_unseen]))
+        truth = dataset.evaluation_labels(split.test_unseen)
+        if setting == "generalised":
+            seen_scores = scorer(np.asarray(dataset.features[split.test_seen]))
+            seen_truth = dataset.evaluation_labels(split.test_seen)
+            curve = SeenUnseenCurve.of(seen_scores, seen_truth, scores, truth, split.unseen)
+            seen, unseen, harmonic = curve.at(calibration)
+            return {
+                "seen": seen,
+                "unseen": unseen,
+                "harmonic_mean": harmonic,
+                "ausuc": curve.area(),
+            }
+        among_unseen = scores[:, dataset.unseen]
+        named = dataset.unseen[among_unseen.argmax(axis=1)]
+        return {
+            "top1": top1(truth, named),
+            "per_class_top1": per_class_top1(truth, named),
+            "hit5": hit_at(np.searchsorted(dataset.unseen, truth), among_unseen, 5),
+        }
+
+
+def _features_name(dataset: Dataset) -> str:
+    inputs = dataset.inputs
+    return inputs.path.name if isinstance(inputs, FeatureFile) else "array"
+
+
+def _features_sha256(dataset: Dataset) -> str:
+    inputs = dataset.inputs
+    if isinstance(inputs, FeatureFile):
+        for file in dataset.provenance.files:
+            if file.path == inputs.path:
+                return file.sha256
+    return dataset.provenance.sha256

@@ -1,0 +1,31 @@
+"""The mean feature of every class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def class_means(
+    F: NDArray[Any], labels: NDArray[np.integer], n_classes: int
+) -> NDArray[np.float64]:
+    """Return the mean of the features (N, d_f) of each class, (C, d_f); zeros for a class without.
+
+    Examples
+    --------
+    >>> class_means(np.array([[1.0], [3.0], [7.0]]), np.array([2, 2, 0]), 3)
+    array([[7.],
+           [0.],
+           [2.]])
+    """
+    from scipy.sparse import csr_array
+
+    counts = np.bincount(labels, minlength=n_classes)
+    # A sparse product sums without a sorted copy of F.
+    member = csr_array(
+        (1 / counts[labels], (labels, np.arange(len(labels)))), shape=(n_classes, len(labels))
+    )
+    means: NDArray[np.float64] = member @ F
+    return means

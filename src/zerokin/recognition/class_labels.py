@@ -1,0 +1,106 @@
+"""Class names and positions: what a user may give for labels, semantics and candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.data.classes import ClassTable
+from zerokin.errors import InvalidInput, did_you_mean, listing
+
+Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class KnownClasses:
+    """All classes, seen and unseen: what they are called and their semantic vectors."""
+
+    names: NDArray[Any]
+    vectors: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, semantics: Any, y: NDArray[Any]) -> KnownClasses:
+        """Read semantics: a `ClassTable`, a mapping of names, a matrix (C, d_z), or None.
+
+        With a matrix, classes are called by their row. Without semantics every label in ``y`` is a
+        class of its own, and none is unseen.
+        """
+        if semantics is None:
+            names = np.unique(y)
+            return cls(names, np.eye(len(names)))
+        if isinstance(semantics, ClassTable):
+            return cls(np.array(semantics.names), np.array(semantics.semantics))
+        if isinstance(semantics, Mapping):
+            vectors = _matrix(list(semantics.values()))
+            return cls(np.array(list(semantics)), vectors)
+        vectors = _matrix(semantics)
+        return cls(np.arange(len(vectors)), vectors)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def positions(self, labels: Any, what: str) -> Positions:
+        """Return the positions of classes given by name, or by position where names are words."""
+        given = np.asarray(labels)
+        if given.ndim != 1:
+            raise InvalidInput(f"{what} must be a list of classes: got shape {given.shape}")
+        if given.dtype.kind in "iu" and self.names.dtype.kind not in "iu":
+            outside = given[(given < 0) | (given >= len(self))]
+            if len(outside):
+                raise InvalidInput(
+                    f"{what}: there is no class {outside[0]} among {len(self)} (counted from 0)"
+                )
+            return given.astype(np.int64)
+        order = np.argsort(self.names, kind="stable")
+        try:
+            place = np.searchsorted(self.names, given, sorter=order)
+            found = order[np.minimum(place, len(self) - 1)]
+            wrong = given[self.names[found] != given]
+        except TypeError:
+            wrong = given
+        if len(wrong):
+            unknown = str(wrong[0])
+            hint = did_you_mean(unknown, [str(name) for name in self.names])
+            raise InvalidInput(f"{what}: unknown class {unknown!r}{hint}")
+        return found.astype(np.int64)
+
+
+def candidate_positions(
+    candidates: str | Sequence[Any] | NDArray[Any] | None, classes: KnownClasses, seen: Positions
+) -> Positions:
+    """Return the positions of candidates: ``"unseen"``, ``"seen"``, ``"all"`` or a list of classes.
+
+    None means the unseen classes if there are any, and all otherwise.
+    """
+    is_seen = np.zeros(len(classes), dtype=bool)
+    is_seen[seen] = True
+    if candidates is None:
+        candidates = "all" if is_seen.all() else "unseen"
+    if isinstance(candidates, str):
+        kinds = {"all": np.ones_like(is_seen), "seen": is_seen, "unseen": ~is_seen}
+        if candidates not in kinds:
+            raise InvalidInput(
+                f"candidates={candidates!r} is none of {listing(kinds)}"
+                f"{did_you_mean(candidates, kinds)}; give one class as a list"
+            )
+        chosen = np.flatnonzero(kinds[candidates])
+    else:
+        # Ordered by position: the answer must not depend on the order of the list.
+        chosen = np.unique(classes.positions(candidates, "candidates"))
+    if not len(chosen):
+        raise InvalidInput(f"candidates={candidates!r} leaves no class to choose from")
+    return chosen
+
+
+def _matrix(vectors: Any) -> NDArray[np.float64]:
+    try:
+        matrix = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("semantics must be vectors of numbers, all of one length") from error
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InvalidInput(f"semantics must be a matrix (C, d_z): got shape {matrix.shape}")
+    return matrix

@@ -1,0 +1,56 @@
+"""The paper's rule: from the top layer down, only classes under the best superclasses survive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.hierarchy import ClassHierarchy
+
+
+def surviving_classes(
+    layer_scores: Sequence[NDArray[np.floating]],
+    hierarchy: ClassHierarchy,
+    candidates: NDArray[np.int64],
+    *,
+    keep: int = 3,
+) -> NDArray[np.bool_]:
+    """Return which candidates are left for every sample, (N, len(candidates)).
+
+    From the top layer down, a node is considered if it has a candidate below it and its parent
+    survived; the ``keep`` best of these survive.
+
+    Parameters
+    ----------
+    layer_scores
+        Scores (N, r_l) of the nodes of layers 1, 2, …, n.
+    hierarchy
+        The superclasses.
+    candidates
+        Positions of the candidate classes.
+    keep
+        How many nodes survive on each layer.
+
+    Examples
+    --------
+    >>> tree = ClassHierarchy([[0, 0, 1, 2]])
+    >>> scores = [np.array([[0.1, 0.9, 0.3]])]
+    >>> surviving_classes(scores, tree, np.array([0, 2, 3]), keep=2)
+    array([[False,  True,  True]])
+    """
+    n_samples = len(layer_scores[0])
+    alive = np.ones((n_samples, 1), dtype=bool)
+    parents = np.zeros(hierarchy.sizes[-1], dtype=np.int64)
+    for layer in range(hierarchy.n_layers, 0, -1):
+        considered = np.zeros(hierarchy.sizes[layer - 1], dtype=bool)
+        considered[hierarchy.labels(layer)[candidates]] = True
+        allowed = alive[:, parents] & considered
+        scores = np.where(allowed, layer_scores[layer - 1], -np.inf)
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :keep]
+        alive = np.zeros_like(allowed)
+        np.put_along_axis(alive, best, True, axis=1)
+        alive &= allowed
+        parents = hierarchy.parents(layer - 1)
+    return alive[:, parents[candidates]]

@@ -1,0 +1,140 @@
+"""The table of a comparison, on screen and as CSV, JSON, Markdown or LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from rich.table import Table
+
+from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.files import replacing
+
+COLUMNS = (
+    ("standard", "top1", "standard"),
+    ("pure", "per_class_top1", "pure"),
+    ("generalised", "unseen", "U"),
+    ("generalised", "seen", "S"),
+    ("generalised", "harmonic_mean", "H"),
+    ("generalised", "ausuc", "AUSUC"),
+)
+"""Columns as (setting, metric, heading), in the order in which the field writes them."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def comparison_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Return headings and a line per method: means over seeds, with their spread if several.
+
+    Examples
+    --------
+    >>> row = {"method": "x", "setting": "pure", "seed": 0, "metrics": {"per_class_top1": 61.24}}
+    >>> comparison_lines([row])
+    (['method', 'pure'], [['x', '61.2']])
+    """
+    columns = [c for c in COLUMNS if any(row["setting"] == c[0] for row in rows)]
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        line = [str(method)]
+        for setting, metric, _ in columns:
+            values = [
+                row["metrics"][metric]
+                for row in rows
+                if (row["method"], row["setting"]) == (method, setting)
+            ]
+            line.append(_cell(values, digits=3 if metric == "ausuc" else 1))
+        lines.append(line)
+    return ["method", *(heading for _, _, heading in columns)], lines
+
+
+def _cell(values: Sequence[float], *, digits: int) -> str:
+    if not values:
+        return ""
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
+    return f"{mean(values):.{digits}f} ± {stdev(values):.{digits}f}"
+
+
+def screen_table(rows: Rows, title: str) -> Table:
+    """Return the comparison as a table for the terminal."""
+    headings, lines = comparison_lines(rows)
+    table = Table(title=title)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left")
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def as_markdown(rows: Rows) -> str:
+    """Return the comparison as a Markdown table."""
+    headings, lines = comparison_lines(rows)
+    rule = ["---", *["---:"] * (len(headings) - 1)]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (headings, rule, *lines))
+
+
+def as_latex(rows: Rows) -> str:
+    """Return the comparison as a LaTeX tabular."""
+    headings, lines = comparison_lines(rows)
+    body = "".join(
+        f"{' & '.join(cells)} \\\\\n".replace("±", r"$\pm$").replace("_", r"\_") for cells in lines
+    )
+    return (
+        f"\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}\n\\hline\n"
+        f"{' & '.join(headings)} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n"
+    )
+
+
+def as_csv(rows: Rows) -> str:
+    """Return every row with its metrics and what was chosen, as CSV."""
+    flat = [_flat(row) for row in rows]
+    columns = list(dict.fromkeys(name for row in flat for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def as_json(rows: Rows) -> str:
+    """Return every row in full, as JSON."""
+    return json.dumps(list(rows), indent=1) + "\n"
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+FORMATS: dict[str, Callable[[Rows], str]] = {
+    ".csv": as_csv,
+    ".json": as_json,
+    ".md": as_markdown,
+    ".tex": as_latex,
+}
+
+
+def write_comparison(rows: Rows, path: Path) -> None:
+    """Write the comparison in the format of the file's suffix."""
+    refuse_unknown_format(path)
+    with replacing(path) as temporary:
+        temporary.write_text(FORMATS[path.suffix](rows), encoding="utf-8")
+
+
+def refuse_unknown_format(path: Path) -> None:
+    """Refuse a file whose suffix names no format, before any work is done for it."""
+    if path.suffix not in FORMATS:
+        raise InvalidInput(
+            f"{path}: no table format {path.suffix!r}{did_you_mean(path.suffix, FORMATS)} "
+            f"(known: {', '.join(FORMATS)})"
+        )
