@@ -48,7 +48,7 @@ class Fold:
         return learner.W_
 
     def node_scores(self, tree, layer):
-        """Cosines with the projections of a layer's own prototypes: the paper's superclass score."""
+        """Cosines with the projections of a layer's own prototypes, as in the paper."""
         nodes = class_means(self.Z, tree.labels(layer), tree.sizes[layer - 1])
         W = self.project(nodes, tree.labels(layer)[self.labels])
         return self.test @ unit_length(nodes @ W.T).T

@@ -1,0 +1,161 @@
+"""Metrics against plain loops; selection and settings on a made-up data set."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from zerokin.data import ClassTable, Dataset, Provenance, Split
+from zerokin.data.splits import draw_folds, hold_out
+from zerokin.errors import ZerokinError
+from zerokin.evaluation.metrics import harmonic_mean, hit_at, per_class_top1, top1
+from zerokin.evaluation.ours import Ours
+from zerokin.evaluation.seen_unseen_curve import SeenUnseenCurve
+from zerokin.evaluation.selection import Selector
+from zerokin.evaluation.settings import Evaluation
+
+RNG = np.random.default_rng(5)
+
+
+def test_accuracies_equal_plain_counting():
+    truth, predicted = RNG.integers(0, 5, 200), RNG.integers(0, 5, 200)
+    assert top1(truth, predicted) == pytest.approx(100 * np.mean(truth == predicted))
+    per_class = [np.mean(predicted[truth == c] == c) for c in range(5)]
+    assert per_class_top1(truth, predicted) == pytest.approx(100 * np.mean(per_class))
+
+
+def test_hits_equal_plain_ranking():
+    scores, truth = RNG.normal(size=(80, 9)), RNG.integers(0, 9, 80)
+    for k in (1, 3, 9):
+        hits = [t in np.argsort(-row)[:k] for t, row in zip(truth, scores, strict=True)]
+        assert hit_at(truth, scores, k) == pytest.approx(100 * np.mean(hits))
+    assert hit_at(np.array([0]), np.zeros((1, 3)), 2) == 0  # a tie is not a hit
+
+
+def curve_by_hand(seen_scores, seen_truth, unseen_scores, unseen_truth, is_unseen, calibration):
+    shift = np.where(is_unseen, 0.0, calibration)
+    return tuple(
+        per_class_top1(truth, (scores - shift).argmax(axis=1))
+        for scores, truth in ((seen_scores, seen_truth), (unseen_scores, unseen_truth))
+    )
+
+
+def made_scores():
+    is_unseen = np.array([False] * 5 + [True] * 3)
+    seen_truth, unseen_truth = RNG.integers(0, 5, 90), RNG.integers(5, 8, 70)
+    seen_scores = RNG.normal(size=(90, 8)) + 1.5 * np.eye(8)[seen_truth]
+    unseen_scores = RNG.normal(size=(70, 8)) + 1.5 * np.eye(8)[unseen_truth]
+    return seen_scores, seen_truth, unseen_scores, unseen_truth, is_unseen
+
+
+def test_the_curve_equals_shifting_the_scores():
+    made = made_scores()
+    curve = SeenUnseenCurve.of(*made)
+    for calibration in (-9.0, -1.0, 0.0, 0.3, 2.0, 9.0):
+        seen, unseen, harmonic = curve.at(calibration)
+        assert (seen, unseen) == pytest.approx(curve_by_hand(*made, calibration))
+        assert harmonic == pytest.approx(harmonic_mean(seen, unseen))
+
+
+def test_the_area_equals_trapezoids_over_every_calibration():
+    made = made_scores()
+    curve = SeenUnseenCurve.of(*made)
+    gaps = np.sort(np.concatenate([curve.seen_gaps, curve.unseen_gaps]))
+    between = [gaps[0] - 1, *((gaps[1:] + gaps[:-1]) / 2), gaps[-1] + 1]
+    points = [curve_by_hand(*made, calibration) for calibration in between]
+    area = sum((u2 - u1) * (s1 + s2) / 2 for (s1, u1), (s2, u2) in pairwise(points))
+    assert curve.area() == pytest.approx(area / 1e4)
+
+
+def made_dataset(seed=0, noise=0.35):
+    rng = np.random.default_rng(seed)
+    Z = rng.uniform(size=(30, 12))
+    labels = np.repeat(np.arange(30), 20)
+    features = Z[labels] @ rng.normal(size=(12, 25)) + noise * rng.normal(size=(600, 25))
+    names = tuple(f"c{i:02d}" for i in range(30))
+    unseen = np.arange(30) >= 22
+    train, test_seen = hold_out(np.flatnonzero(~unseen[labels]), labels, fraction=0.25, seed=0)
+    split = Split(
+        version="made",
+        unseen=unseen,
+        train=train,
+        test_seen=test_seen,
+        test_unseen=np.flatnonzero(unseen[labels]),
+        folds=draw_folds(names, unseen),
+        folds_version="drawn",
+    )
+    return Dataset(
+        name="made",
+        classes=ClassTable(names, Z),
+        inputs=features,
+        labels=labels,
+        splits={"pure": split},
+        provenance=Provenance("made", "made"),
+    )
+
+
+class Few(Ours):
+    stages = (
+        [{"normalisation": steps} for steps in ("unit", "none")],
+        [{"inference": "flat"}, {"inference": "kin"}],
+    )
+
+
+def spoiled(dataset):
+    """The same training samples; everything else replaced by noise."""
+    features = dataset.features.copy()
+    others = np.setdiff1d(np.arange(len(dataset)), dataset.split.train)
+    features[others] = RNG.normal(size=(len(others), features.shape[1]))
+    vectors = dataset.classes.vectors.copy()
+    vectors[dataset.unseen] = RNG.uniform(size=(len(dataset.unseen), vectors.shape[1]))
+    table = ClassTable(dataset.classes.names, vectors)
+    return dataset.with_inputs(features).with_classes(table)
+
+
+@pytest.mark.parametrize("goal", ["pure", "generalised"])
+def test_nothing_of_the_test_classes_or_samples_reaches_the_selection(goal):
+    dataset = made_dataset()
+    chosen = Selector(dataset, Few(), quiet=True).choose(goal)
+    other = Selector(spoiled(dataset), Few(), quiet=True).choose(goal)
+    assert chosen.best.params == other.best.params
+    assert chosen.best.calibration == other.best.calibration
+    assert [t.unseen for t in chosen.trials] == [t.unseen for t in other.trials]
+
+
+def test_the_best_trial_is_chosen_and_every_trial_is_kept():
+    chosen = Selector(made_dataset(), Few(), quiet=True).choose("pure")
+    assert len(chosen.trials) == 3  # two normalisations, and the second inference of the better
+    assert chosen.best.score("pure") == max(t.score("pure") for t in chosen.trials)
+    assert all(len(t.unseen) == 3 for t in chosen.trials)
+
+
+def test_rows_say_how_a_number_was_made():
+    evaluation = Evaluation(made_dataset(), Few(), quiet=True)
+    pure, _ = evaluation.run("pure")
+    assert pure.metrics["per_class_top1"] > 60
+    assert pure.metrics["hit5"] >= pure.metrics["top1"]
+    row, _ = evaluation.run("generalised")
+    seen, unseen = row.metrics["seen"], row.metrics["unseen"]
+    assert row.metrics["harmonic_mean"] == pytest.approx(2 * seen * unseen / (seen + unseen))
+    assert 0 < row.metrics["ausuc"] < 1
+    assert row.selection["on"] == "3 folds (drawn)"
+    assert {"normalisation", "alpha", "calibration", "validation"} <= row.selection.keys()
+    assert row.as_dict()["method"] == "zerokin"
+
+
+def test_without_folds_nothing_is_chosen():
+    dataset = made_dataset()
+    split = dataset.split
+    bare = Split(split.version, split.unseen, split.train, split.test_seen, split.test_unseen)
+    without = Dataset(
+        name="bare",
+        classes=dataset.classes,
+        inputs=dataset.features,
+        labels=dataset.evaluation_labels(np.arange(len(dataset))),
+        splits={"pure": bare},
+        provenance=Provenance("bare", "bare"),
+    )
+    with pytest.raises(ZerokinError, match="no validation folds"):
+        Selector(without, Few())
