@@ -216,6 +216,10 @@ def test_a_folder_with_something_else_is_not_overwritten(tmp_path):
         (lambda m: m.add_class("kind a", Z[0]), "there is a class 'kind a' already"),
         (lambda m: m.add_class("new", Z[0, :3]), "shape (3,), but semantics have 10"),
         (lambda m: m.add_class("new", 0 * Z[0]), "all zero for 'new'"),
+        (
+            lambda m: m.fit(X, LABELS, semantics=Z).add_class("new", Z[0]),
+            "classes are called by number here: 'new' is none",
+        ),
         (lambda m: m.fit(X, LABELS + 10, semantics=Z), "unknown class '24'"),
         (lambda m: m.fit(X, LABELS, semantics=Z[0]), "must be a matrix"),
         (lambda m: m.fit(X, LABELS, semantics={"a": [1], "b": [1, 2]}), "all of one length"),

@@ -229,6 +229,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"class {name!r}: its vector has shape {vector.shape}, but semantics have "
                 f"{self.semantics_.shape[1]} values"
             )
+        if self.classes_.dtype.kind in "iu" and not isinstance(name, int | np.integer):
+            raise InvalidInput(f"classes are called by number here: {name!r} is none")
         if name in self.classes_:
             raise InvalidInput(f"there is a class {name!r} already: remove it or choose a name")
         unit = unit_rows(vector[None], [str(name)])
