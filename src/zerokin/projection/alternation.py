@@ -64,7 +64,7 @@ def alternate(
     max_iter
         Most iterations, of two half-steps each.
     tol
-        Stop when an iteration lowers the objective by no more than this share.
+        Stop when the last two half-steps lowered the objective by no more than this share.
     learn_semantics
         Whether E is learned too; otherwise one W-step gives the exact minimum for E = E⁰.
     rtol
@@ -80,7 +80,7 @@ def alternate(
     graph = local_graph(arrays, laplacian if parameters.epsilon else None, dtype)
     with arrays.full_precision():
         E = initial.prototypes[initial.labels]
-        moments = _moments(arrays, F, E)
+        moments = _first_moments(arrays, F, E, initial)
         roughness, departure = _roughness(arrays, graph, E), 0.0
         start = Terms(_trace(moments.EtE), spectrum.total, roughness, departure, ridge=0.0)
         values = [objective(start, parameters)]
@@ -97,7 +97,7 @@ def alternate(
             WtW = W.T @ W
             terms = _terms_after_w(spectrum.total, W, WtW, image, moments, roughness, departure)
             values.append(objective(terms, parameters))
-            if not learn_semantics:
+            if not learn_semantics or _stands_still(values, tol):
                 break
             # From here on everything is written in the eigenbasis of WᵀW: an orthogonal
             # change of coordinates within the row space, which the objective does not see.
@@ -118,8 +118,7 @@ def alternate(
             roughness, departure = sums.roughness, sums.departure
             terms = _terms_after_e(spectrum.total, sums, ridge=terms.ridge)
             values.append(objective(terms, parameters))
-            before = values[-3]
-            if before - values[-1] <= tol * before or iteration == max_iter:
+            if iteration == max_iter or _stands_still(values, tol):
                 break
             moments = _moments(arrays, F, E)
         frame = initial.turn.T @ arrays.put(basis, "float64")
@@ -130,6 +129,11 @@ def alternate(
             objective=np.array(values),
             iterations=iteration,
         )
+
+
+def _stands_still(values: list[float], tol: float) -> bool:
+    """Tell whether the last W-step and E-step, in whichever order, changed next to nothing."""
+    return len(values) > 3 and values[-3] - values[-1] <= tol * values[-3]
 
 
 def _terms_after_w(
@@ -167,9 +171,21 @@ def _moments(arrays: Arrays, F: Array, E: Array) -> Moments:
     """FᵀE and EᵀE, summed in float64 over blocks of rows."""
     FtE, EtE = 0.0, 0.0
     for rows in row_blocks(len(F)):
-        FtE = FtE + arrays.cast(F[rows].T @ E[rows], "float64")
+        # As (EᵀF)ᵀ, where the tall factor comes second, BLAS is faster by a fifth and more.
+        FtE = FtE + arrays.cast(E[rows].T @ F[rows], "float64").T
         EtE = EtE + arrays.cast(E[rows].T @ E[rows], "float64")
     return Moments(FtE, EtE)
+
+
+def _first_moments(arrays: Arrays, F: Array, E: Array, initial: Initial) -> Moments:
+    """FᵀE⁰ and E⁰ᵀE⁰, where a sum over the samples of each prototype comes first if it pays."""
+    prototypes = initial.prototypes
+    if 4 * len(prototypes) > len(F):
+        return _moments(arrays, F, E)
+    counts = arrays.xp.bincount(initial.labels)
+    sums = arrays.cast(arrays.sums_by_label(F, initial.labels, len(prototypes)), "float64")
+    weighted = arrays.cast(prototypes, "float64")
+    return Moments(sums.T @ weighted, (weighted * counts[:, None]).T @ weighted)
 
 
 def _turn_rows(E: Array, turn: Array) -> None:

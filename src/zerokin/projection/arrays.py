@@ -70,9 +70,21 @@ class NumpyArrays:
     def dots(self, left: Array, right: Array) -> Array:
         """Dot product of every pair of columns, summed in float64 whatever the arrays' type."""
         total = np.zeros(left.shape[1])
-        for rows in row_blocks(len(left), 2048):
+        for rows in self.cached_blocks(len(left)):
             total += np.einsum("ij,ij->j", left[rows], right[rows])
         return total
+
+    def cached_blocks(self, rows: int) -> list[slice]:
+        """Cut rows into blocks that stay in the caches from one operation to the next."""
+        return list(row_blocks(rows, 2048))
+
+    def sums_by_label(self, F: Array, labels: Array, count: int) -> Array:
+        """Sum the rows of F that share a label, (count, d_f)."""
+        samples = np.arange(len(labels))
+        members = sp.csr_array(
+            (np.ones(len(labels), F.dtype), (labels, samples)), shape=(count, len(labels))
+        )
+        return members @ F
 
     def kth_largest(self, scores: Array, k: int) -> Array:
         """Find a bound for every row that at least ``k`` of its scores reach, and few beyond."""
@@ -157,6 +169,14 @@ class TorchArrays:
     def dots(self, left: Array, right: Array) -> Array:
         """Dot product of every pair of columns, summed in float64 whatever the arrays' type."""
         return (left * right).sum(0, dtype=self.xp.float64)
+
+    def cached_blocks(self, rows: int) -> list[slice]:
+        """Take all rows at once: a device wants few large operations."""
+        return [slice(0, rows)]
+
+    def sums_by_label(self, F: Array, labels: Array, count: int) -> Array:
+        """Sum the rows of F that share a label, (count, d_f)."""
+        return F.new_zeros((count, F.shape[1])).index_add_(0, labels, F)
 
     def kth_largest(self, scores: Array, k: int) -> Array:
         """Find a bound for every row that at least ``k`` of its scores reach, and few beyond."""

@@ -60,41 +60,49 @@ def solve_shifted(
     """
     xp, dots = arrays.xp, arrays.dots
     dtype = str(right.dtype).removeprefix("torch.")
+    blocks = arrays.cached_blocks(len(right))
     x, spare = start, xp.empty_like(start)
+    # Divided by ε, the system is (s_k I + L) x_k = b_k / ε.
+    shifts = shifts / epsilon
 
-    def apply(vectors: Array) -> Array:
-        image = laplacian @ vectors
-        image *= epsilon
-        xp.multiply(vectors, shifts, out=spare)
-        image += spare
-        return image
+    def apply(vectors: Array) -> tuple[Array, Array]:
+        """Multiply by the matrix; also return the dot products with the result."""
+        image, product = laplacian @ vectors, 0.0
+        for rows in blocks:
+            xp.multiply(vectors[rows], shifts, out=spare[rows])
+            image[rows] += spare[rows]
+            product = product + dots(vectors[rows], image[rows])
+        return image, product
 
-    residual = right - apply(x)
+    residual = right / epsilon
+    scale = dots(residual, residual)
+    residual -= apply(x)[0]
     direction = arrays.contiguous(residual)
     size = dots(residual, residual)
-    scale = dots(right, right)
     # A column that is nothing but rounding beside the others need not be resolved.
     target = rtol**2 * xp.maximum(scale, scale.max() * xp.finfo(right.dtype).eps ** 2)
-    for _ in range(_enough_steps(shifts, epsilon, rtol)):
+    for _ in range(_enough_steps(shifts, rtol)):
         active = size > target
         if not bool(active.any()):
             break
-        image = apply(direction)
-        step = xp.where(active, size / xp.where(active, dots(direction, image), 1.0), 0.0)
-        step = arrays.cast(step, dtype)
-        xp.multiply(direction, step, out=spare)
-        x += spare
-        image *= step
-        residual -= image
-        smaller = dots(residual, residual)
-        keep = xp.where(active, smaller / xp.where(active, size, 1.0), 0.0)
-        direction *= arrays.cast(keep, dtype)
-        direction += residual
+        image, curvature = apply(direction)
+        step = xp.where(active, size / xp.where(active, curvature, 1.0), 0.0)
+        step, smaller = arrays.cast(step, dtype), 0.0
+        for rows in blocks:
+            xp.multiply(direction[rows], step, out=spare[rows])
+            x[rows] += spare[rows]
+            image[rows] *= step
+            residual[rows] -= image[rows]
+            smaller = smaller + dots(residual[rows], residual[rows])
+        keep = arrays.cast(xp.where(active, smaller / xp.where(active, size, 1.0), 0.0), dtype)
+        for rows in blocks:
+            direction[rows] *= keep
+            direction[rows] += residual[rows]
         size = smaller
     return x
 
 
-def _enough_steps(shifts: Array, epsilon: float, rtol: float) -> int:
+def _enough_steps(shifts: Array, rtol: float) -> int:
     """Count the steps by which theory has every column converged, with some to spare."""
-    condition = 1 + 2 * epsilon / float(shifts.min())
+    condition = 1 + 2 / float(shifts.min())
     return 10 + math.ceil(math.sqrt(condition) * math.log(2 * math.sqrt(condition) / rtol))

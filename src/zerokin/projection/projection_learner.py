@@ -43,7 +43,8 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int
         Most iterations, of a W-step and an E-step each.
     tol : float
-        Stop when an iteration lowers the objective by less than this share of it.
+        Stop, after whichever half-step, when the last two of them lowered the objective by no
+        more than this share of it.
     learn_semantics : bool
         Whether E moves at all. If not, W is the exact minimum for E = E⁰, in one step.
     device : str
@@ -62,7 +63,7 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     laplacian_ : csr_array (N, N) or None
         The graph's normalised Laplacian; None if ``epsilon`` is 0, which needs none.
     n_iter_ : int
-        Iterations done.
+        Iterations done: W-steps, each followed by an E-step unless it was the last.
     n_features_in_ : int
         d_f.
 
@@ -92,7 +93,7 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         gamma: float = 0.01,
         n_neighbors: int = 10,
         max_iter: int = 20,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         *,
         learn_semantics: bool = True,
         device: str = "cpu",
