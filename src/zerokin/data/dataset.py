@@ -65,7 +65,7 @@ class Dataset:
     >>> critters = zerokin.load_dataset("critters")
     >>> critters.training_labels(critters.split.test_unseen[:3])
     Traceback (most recent call last):
-    zerokin.errors.UnseenLabels: 3 of 3 samples asked for to fit are of unseen classes ...
+    zerokin.errors.UnseenLabels: 3 of 3 samples asked for to fit are of unseen classes: fit ...
     """
 
     def __init__(

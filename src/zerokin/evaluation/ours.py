@@ -26,6 +26,7 @@ from zerokin.recognition.prototypes import PrototypeRule
 
 Made = TypeVar("Made")
 
+MAX_ITER, TOLERANCE = 20, 1e-3  # the classifier's defaults
 DEFAULTS = {
     "alpha": 0.95,
     "beta": 0.0,
@@ -128,6 +129,8 @@ class _Shared:
                 params["beta"] or 0.5,
                 params["epsilon"],
                 params["gamma"],
+                max_iter=MAX_ITER,
+                tol=TOLERANCE,
                 learn_semantics=params["beta"] > 0,
             )
             learner.fit(

@@ -99,7 +99,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         n_neighbors: int = 10,
         max_iter: int = 20,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         normalisation: str = "power-whiten3-unit",
         branching: int = 2,
         grouping: str = "agglomerative",
