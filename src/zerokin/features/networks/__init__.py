@@ -1,0 +1,28 @@
+"""Feature networks: backbones, the paper's LSTM chain, the end-to-end head, and their losses."""
+
+from zerokin.features.networks.backbone import Backbone, BackboneOutput, Normalisation
+from zerokin.features.networks.backbones import create_backbone
+from zerokin.features.networks.head_outputs import HeadOutputs
+from zerokin.features.networks.hierarchy_head import HierarchyHead
+from zerokin.features.networks.losses import hierarchy_loss, semantic_loss
+from zerokin.features.networks.lstm_cell import TwoStepLSTM, lstm_step
+from zerokin.features.networks.network import FeatureNetwork
+from zerokin.features.networks.semantic_head import SemanticHead
+from zerokin.features.networks.weight_files import read_weights, save_weights
+
+__all__ = [
+    "Backbone",
+    "BackboneOutput",
+    "FeatureNetwork",
+    "HeadOutputs",
+    "HierarchyHead",
+    "Normalisation",
+    "SemanticHead",
+    "TwoStepLSTM",
+    "create_backbone",
+    "hierarchy_loss",
+    "lstm_step",
+    "read_weights",
+    "save_weights",
+    "semantic_loss",
+]

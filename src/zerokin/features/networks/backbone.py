@@ -1,0 +1,123 @@
+"""What turns pictures into features: a convolutional model together with its own normalisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from zerokin.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """Mean and standard deviation that a model expects, per channel, of pictures in 0..1."""
+
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+
+
+IMAGENET = Normalisation(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+
+
+class BackboneOutput(NamedTuple):
+    """Feature maps (B, C, h, w) and features (B, d_f) of pictures."""
+
+    maps: Tensor
+    features: Tensor
+
+
+class Backbone(nn.Module):
+    """Pictures to feature maps and features. `create_backbone` makes one by name.
+
+    Pictures are uint8, or floating point in 0..1: what the model expects beyond that, the backbone
+    does by itself.
+
+    Parameters
+    ----------
+    name
+        What the model is called.
+    model
+        Normalised pictures to feature maps. Its state dict is what weight files hold.
+    channels
+        Channels C of the feature maps.
+    d_f
+        Width of the features; ``channels`` if they are averages over positions.
+    input_size
+        Side of the pictures that the model is meant for, in pixels.
+    normalisation
+        What the model expects of its input.
+    flatten
+        Features are the maps themselves, flattened, instead of their averages.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        name: str,
+        model: nn.Module,
+        *,
+        channels: int,
+        d_f: int,
+        input_size: int,
+        normalisation: Normalisation,
+        flatten: bool = False,
+    ) -> None:
+        super().__init__()
+        self.name, self.model = name, model
+        self.channels, self.d_f, self.input_size = channels, d_f, input_size
+        self.normalisation, self.flatten = normalisation, flatten
+        # Not persistent: weight files hold weights, and these follow from the name.
+        for key, values in (("mean", normalisation.mean), ("std", normalisation.std)):
+            self.register_buffer(key, torch.tensor(values).view(1, 3, 1, 1), persistent=False)
+        self._range_known = False
+
+    def extra_repr(self) -> str:
+        return f"{self.name}, d_f={self.d_f}, input_size={self.input_size}"
+
+    def forward(self, pictures: Tensor) -> BackboneOutput:
+        """Return maps and features of pictures (B, 3, H, W)."""
+        return self._extract(self.normalise(pictures))
+
+    def normalise(self, pictures: Tensor) -> Tensor:
+        """Return pictures as the model expects them."""
+        self._check(pictures)
+        scaled = pictures.to(self.mean.dtype)
+        if pictures.dtype == torch.uint8:
+            scaled = scaled / 255
+        return (scaled - self.mean) / self.std
+
+    def _extract(self, x: Tensor) -> BackboneOutput:
+        maps: Tensor = self.model(x)
+        features = maps.flatten(1) if self.flatten else maps.mean(dim=(2, 3))
+        if features.shape[1] != self.d_f:
+            raise InvalidInput(
+                f"flattened features of {self.name} have a fixed width: pictures must be "
+                f"{self.input_size} pixels a side, got {x.shape[2]} × {x.shape[3]}"
+            )
+        return BackboneOutput(maps, features)
+
+    def _check(self, pictures: Tensor) -> None:
+        if pictures.ndim != 4 or pictures.shape[1] != 3:
+            shape = tuple(pictures.shape)
+            raise InvalidInput(f"pictures must be (B, 3, height, width): got {shape}")
+        if pictures.dtype == torch.uint8:
+            return
+        if not pictures.is_floating_point():
+            raise InvalidInput(
+                f"pictures must be uint8 or floating point in 0..1: got {pictures.dtype}"
+            )
+        # Looked at once: whoever feeds pictures feeds them all alike, and a look at every batch
+        # would make a GPU wait.
+        if not self._range_known and pictures.numel():
+            low, high = pictures.min().item(), pictures.max().item()
+            if low < -0.5 or high > 1.5:
+                raise InvalidInput(
+                    f"floating-point pictures must lie in 0..1, before any normalisation (the "
+                    f"backbone does it): got {low:.3g} to {high:.3g}"
+                )
+            self._range_known = True

@@ -1,0 +1,165 @@
+"""Backbones by name, with weights from a file, a package or the hub."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from zerokin.errors import InvalidInput, MissingFile, did_you_mean
+from zerokin.features.networks.backbone import Backbone
+from zerokin.features.networks.few_shot_backbones import FEW_SHOT
+from zerokin.features.networks.packaged_weights import PACKAGES, packaged_weights
+from zerokin.features.networks.timm_backbones import EFFICIENTNET_LITE, timm_backbone
+from zerokin.features.networks.vgg_backbones import VGG, vgg
+from zerokin.features.networks.weight_files import load_weights, read_weights
+
+
+def create_backbone(
+    name: str,
+    *,
+    weights: str | PathLike[str] | None = None,
+    input_size: int | None = None,
+    **options: Any,
+) -> Backbone:
+    """Make a backbone by name.
+
+    Parameters
+    ----------
+    name
+        ``"conv4"``, ``"resnet12"`` or ``"wrn28-10"`` for few-shot learning; ``"vgg16"`` (and 11,
+        13, 19, with ``_bn``), convolutions only; otherwise any model of timm, such as
+        ``"resnet50"`` or ``"tf_efficientnet_lite0"``.
+    weights
+        None: random. ``"hub"``: timm's pretrained weights, downloaded. ``"packaged"``: for
+        ``tf_efficientnet_lite0``, ``1`` and ``2``, from the extra ``pretrained``. Otherwise a file:
+        safetensors or a torch state dict. A classifier in it is ignored.
+    input_size
+        Side of the pictures; by default what the model was made for. Convolutional models read any.
+    options
+        Passed on: ``dropout`` of resnet12 and wrn28-10, ``width`` and ``flatten`` of conv4, and
+        what a timm model takes, such as ``drop_path_rate``.
+
+    Returns
+    -------
+    Backbone
+        In training mode, as every new torch module.
+
+    Examples
+    --------
+    >>> create_backbone("vgg16").d_f
+    512
+    >>> create_backbone("wrn28_10")
+    Traceback (most recent call last):
+    zerokin.errors.InvalidInput: unknown backbone 'wrn28_10'; did you mean 'wrn28-10'? ...
+    """
+    if input_size is not None and input_size < 1:
+        raise InvalidInput(f"input_size must be at least 1: got {input_size}")
+    architecture = name.partition(".")[0]
+    if weights == "packaged" and architecture not in PACKAGES:
+        known = ", ".join(PACKAGES)
+        raise InvalidInput(
+            f"no packaged weights for {name!r}{did_you_mean(name, PACKAGES)} ({known})"
+        )
+    if input_size is not None and architecture in (*FEW_SHOT, *VGG):
+        options["input_size"] = input_size
+    try:
+        if name in FEW_SHOT:
+            return _few_shot(name, weights, options)
+        if architecture in VGG:
+            return _vgg(name, weights, options)
+        return _timm(name, weights, input_size, options)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise InvalidInput(f"{name} does not take that option: {error}") from error
+
+
+def _few_shot(name: str, weights: str | PathLike[str] | None, options: dict[str, Any]) -> Backbone:
+    if weights == "hub":
+        raise InvalidInput(f"the hub has no weights for {name}: train it, or give a weight file")
+    backbone: Backbone = FEW_SHOT[name](**options)
+    if weights is not None:
+        load_weights(backbone.model, _read(weights), name=name, source=weights)
+    return backbone
+
+
+def _vgg(name: str, weights: str | PathLike[str] | None, options: dict[str, Any]) -> Backbone:
+    backbone = vgg(name.partition(".")[0], **options)
+    if weights is not None:
+        found = (
+            _timm_model(name, {"num_classes": 0}, pretrained=True).state_dict()
+            if weights == "hub"
+            else _read(weights)
+        )
+        dense = ("classifier.", "pre_logits.", "head.")
+        load_weights(backbone.model, found, name=name, source=weights, ignored=dense)
+    return backbone
+
+
+def _timm(
+    name: str,
+    weights: str | PathLike[str] | None,
+    input_size: int | None,
+    options: dict[str, Any],
+) -> Backbone:
+    architecture = name.partition(".")[0]
+    model = _timm_model(name, {**options, "num_classes": 0}, pretrained=weights == "hub")
+    if weights == "packaged":
+        found = packaged_weights(architecture, model)
+        load_weights(model, found, name=name, source="the packaged file")
+    elif weights is not None and weights != "hub":
+        classifier = model.pretrained_cfg["classifier"]
+        heads = [classifier] if isinstance(classifier, str) else classifier or []
+        ignored = tuple(f"{head}." for head in heads)
+        load_weights(model, _read(weights), name=name, source=weights, ignored=ignored)
+    lite = architecture.startswith("tf_efficientnet_lite")
+    return timm_backbone(
+        name,
+        model,
+        input_size=input_size,
+        normalisation=EFFICIENTNET_LITE if lite else None,
+    )
+
+
+def _read(weights: str | PathLike[str]) -> dict[str, Tensor]:
+    if not Path(weights).exists():
+        hint = did_you_mean(str(weights), ("hub", "packaged"))
+        raise MissingFile(
+            f"no weight file at {weights}{hint}: give a .safetensors file, a torch state dict, "
+            f"'hub' or 'packaged'"
+        )
+    return read_weights(Path(weights))
+
+
+def _timm_model(name: str, options: dict[str, Any], *, pretrained: bool) -> Any:
+    import timm
+
+    architecture, _, tag = name.partition(".")
+    if not timm.is_model(architecture):
+        known = [*FEW_SHOT, *VGG, *timm.list_models()]
+        raise InvalidInput(
+            f"unknown backbone {name!r}{did_you_mean(name, known)} "
+            f"(known: {', '.join(FEW_SHOT)} and the {len(known) - len(FEW_SHOT):,} of "
+            f"timm.list_models())"
+        )
+    tagged = timm.list_pretrained(f"{architecture}*")
+    if tag and name not in tagged:
+        raise InvalidInput(f"timm has no weights called {name!r}{did_you_mean(name, tagged)}")
+    if not pretrained:
+        return timm.create_model(name, **options)
+    if not timm.models.is_model_pretrained(architecture):
+        raise InvalidInput(f"the hub has no weights for {name}: give a weight file")
+    try:
+        return timm.create_model(name, pretrained=True, **options)
+    except TypeError:
+        raise
+    except Exception as error:
+        # Downloading can fail in as many ways as there are networks and libraries below timm.
+        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise MissingFile(
+            f"weights of {name} could not be had from the hub ({first}): "
+            f"check the connection, or give a weight file"
+        ) from error

@@ -1,0 +1,152 @@
+"""Small backbones that few-shot learning trains from nothing: conv4, ResNet-12, WRN-28-10."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from zerokin.errors import InvalidInput
+from zerokin.features.networks.backbone import IMAGENET, Backbone
+
+# The side of mini-ImageNet's pictures, for which these networks are known.
+SIDE = 84
+
+
+def conv4(*, width: int = 64, input_size: int = SIDE, flatten: bool = False) -> Backbone:
+    """Return the "Simple" network: four blocks of 3 × 3 convolution, batch norm, ReLU, max-pooling.
+
+    Parameters
+    ----------
+    width
+        Channels of every block.
+    input_size
+        Side of the pictures.
+    flatten
+        Features are the flattened maps (1,600 wide at 84 pixels, as few-shot papers have it)
+        instead of averages over positions.
+    """
+    blocks = [
+        nn.Sequential(_conv3x3(before, width), nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2))
+        for before in (3, width, width, width)
+    ]
+    return Backbone(
+        "conv4",
+        _initialised(nn.Sequential(*blocks)),
+        channels=width,
+        d_f=width * (input_size // 16) ** 2 if flatten else width,
+        input_size=input_size,
+        normalisation=IMAGENET,
+        flatten=flatten,
+    )
+
+
+def resnet12(*, dropout: float = 0.0, input_size: int = SIDE) -> Backbone:
+    """Return ResNet-12: four residual blocks of 64, 160, 320 and 640 channels.
+
+    Parameters
+    ----------
+    dropout
+        Probability of dropping a value after each block.
+    input_size
+        Side of the pictures.
+    """
+    _check_dropout(dropout)
+    blocks = [_ResNet12Block(i, o, dropout) for i, o in pairwise((3, 64, 160, 320, 640))]
+    model = _initialised(nn.Sequential(*blocks))
+    return Backbone(
+        "resnet12", model, channels=640, d_f=640, input_size=input_size, normalisation=IMAGENET
+    )
+
+
+def wrn28_10(*, dropout: float = 0.0, input_size: int = SIDE) -> Backbone:
+    """Return the wide residual network of 28 layers, ten times as wide: 160, 320, 640 channels.
+
+    Parameters
+    ----------
+    dropout
+        Probability of dropping a value between the two convolutions of a block.
+    input_size
+        Side of the pictures.
+    """
+    _check_dropout(dropout)
+    layers: list[nn.Module] = [_conv3x3(3, 16)]
+    before = 16
+    for width, stride in ((160, 1), (320, 2), (640, 2)):
+        for block in range(4):
+            layers.append(_WideBlock(before, width, stride if block == 0 else 1, dropout))
+            before = width
+    layers += [nn.BatchNorm2d(before), nn.ReLU()]
+    model = _initialised(nn.Sequential(*layers))
+    return Backbone(
+        "wrn28-10", model, channels=640, d_f=640, input_size=input_size, normalisation=IMAGENET
+    )
+
+
+FEW_SHOT: dict[str, Callable[..., Backbone]] = {
+    "conv4": conv4,
+    "resnet12": resnet12,
+    "wrn28-10": wrn28_10,
+}
+
+
+class _ResNet12Block(nn.Module):
+    def __init__(self, before: int, width: int, dropout: float) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for number, channels in enumerate((before, width, width)):
+            layers += [nn.LeakyReLU(0.1)] if number else []
+            layers += [_conv3x3(channels, width), nn.BatchNorm2d(width)]
+        self.residual = nn.Sequential(*layers)
+        self.shortcut = nn.Sequential(
+            nn.Conv2d(before, width, 1, bias=False), nn.BatchNorm2d(width)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        joined = functional.leaky_relu(self.residual(x) + self.shortcut(x), 0.1)
+        dropped: Tensor = self.dropout(functional.max_pool2d(joined, 2))
+        return dropped
+
+
+class _WideBlock(nn.Module):
+    """Normalise and activate first, then convolve: the order of wide residual networks."""
+
+    def __init__(self, before: int, width: int, stride: int, dropout: float) -> None:
+        super().__init__()
+        self.activate = nn.Sequential(nn.BatchNorm2d(before), nn.ReLU())
+        self.residual = nn.Sequential(
+            _conv3x3(before, width, stride),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            _conv3x3(width, width),
+        )
+        # Only a block that changes width or size needs a convolution to match.
+        self.shortcut = (
+            nn.Conv2d(before, width, 1, stride=stride, bias=False) if before != width else None
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        active = self.activate(x)
+        carried = x if self.shortcut is None else self.shortcut(active)
+        joined: Tensor = carried + self.residual(active)
+        return joined
+
+
+def _conv3x3(before: int, width: int, stride: int = 1) -> nn.Conv2d:
+    return nn.Conv2d(before, width, 3, stride=stride, padding=1, bias=False)
+
+
+def _initialised(model: nn.Module) -> nn.Module:
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+    return model
+
+
+def _check_dropout(dropout: float) -> None:
+    if not 0 <= dropout < 1:
+        raise InvalidInput(f"dropout must be at least 0 and below 1: got {dropout}")

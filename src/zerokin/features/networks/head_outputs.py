@@ -1,0 +1,30 @@
+"""What every head answers: logits for the classes and for each superclass layer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+class HeadOutputs(NamedTuple):
+    """Logits of a head, before any softmax.
+
+    Attributes
+    ----------
+    classes
+        Seen classes, (B, p).
+    layers
+        Superclass layers 1, 2, …, (B, r_l) each.
+    auxiliary
+        A second opinion on the same superclass layers (the linear heads below the LSTM chain), or
+        empty.
+    reconstruction
+        For each layer 0, 1, …: how much of a feature its projection loses, ‖f − f̂‖² / ‖f‖², (B,),
+        or empty.
+    """
+
+    classes: Tensor
+    layers: tuple[Tensor, ...] = ()
+    auxiliary: tuple[Tensor, ...] = ()
+    reconstruction: tuple[Tensor, ...] = ()

@@ -1,0 +1,119 @@
+"""The head of the paper's feature network: linear heads, and an LSTM chain up the hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.features.networks.head_outputs import HeadOutputs
+from zerokin.features.networks.lstm_cell import TwoStepLSTM
+
+MODES = ("cnn-rnn", "superclass-heads", "classes")
+
+
+class HierarchyHead(nn.Module):
+    """Predict classes and superclasses from features.
+
+    One linear head per layer gives p_0 (seen classes) and p_1 … p_{n_r} (all superclasses of a
+    layer). In mode ``"cnn-rnn"`` the l-th two-step LSTM starts from the state of the one before
+    (zeros at first), reads p_0 (l = 1) or p̂_{l−1} (above), then p_l, and its hidden state gives
+    p̂_l.
+
+    Parameters
+    ----------
+    d_f
+        Width of the features.
+    n_seen
+        Number p of seen classes.
+    layer_sizes
+        Superclasses r_1, r_2, … of the layers, from small to large ones.
+    hidden
+        Width of the LSTMs' states.
+    mode
+        ``"cnn-rnn"``: superclass logits from the LSTM chain; ``"superclass-heads"``: from the
+        linear heads, no LSTM; ``"classes"``: no superclasses at all.
+    input_scaling
+        Multiply each softmax output that an LSTM reads by its number of classes, so that inputs are
+        1 on average. Plain probabilities near 1/K, as the paper feeds them, are too small to learn
+        from. Only the LSTM chain has inputs to scale.
+    auxiliary_heads
+        Also give the logits of the linear heads under the LSTM chain, for a loss of their own. In
+        the other modes there is no second set of logits to give.
+
+    Examples
+    --------
+    >>> import torch
+    >>> head = HierarchyHead(d_f=16, n_seen=10, layer_sizes=[5, 2], hidden=8)
+    >>> outputs = head(torch.rand(3, 16))
+    >>> outputs.classes.shape, [logits.shape[1] for logits in outputs.layers]
+    (torch.Size([3, 10]), [5, 2])
+    """
+
+    uses_maps: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        d_f: int,
+        n_seen: int,
+        layer_sizes: Sequence[int],
+        *,
+        hidden: int = 128,
+        mode: str = "cnn-rnn",
+        input_scaling: bool = True,
+        auxiliary_heads: bool = True,
+    ) -> None:
+        super().__init__()
+        _check(d_f, n_seen, layer_sizes, hidden, mode)
+        sizes = [] if mode == "classes" else list(layer_sizes)
+        chained = sizes if mode == "cnn-rnn" else []
+        self.d_f, self.hidden, self.mode = d_f, hidden, mode
+        self.input_scaling, self.auxiliary_heads = input_scaling, auxiliary_heads
+        self.class_head = nn.Linear(d_f, n_seen)
+        self.layer_heads = nn.ModuleList(nn.Linear(d_f, size) for size in sizes)
+        self.lstms = nn.ModuleList(
+            TwoStepLSTM(below, here, hidden)
+            for below, here in zip([n_seen, *chained], chained, strict=False)
+        )
+        self.readouts = nn.ModuleList(nn.Linear(hidden, size) for size in chained)
+
+    def forward(self, features: Tensor) -> HeadOutputs:
+        """Return logits for features (B, d_f)."""
+        classes: Tensor = self.class_head(features)
+        linear = tuple(head(features) for head in self.layer_heads)
+        if self.mode != "cnn-rnn":
+            return HeadOutputs(classes=classes, layers=linear)
+        return HeadOutputs(
+            classes=classes,
+            layers=self._chain(classes, linear),
+            auxiliary=linear if self.auxiliary_heads else (),
+        )
+
+    def _chain(self, classes: Tensor, linear: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        h = c = classes.new_zeros(len(classes), self.hidden)
+        below, layers = self._read(classes), []
+        for lstm, readout, logits in zip(self.lstms, self.readouts, linear, strict=True):
+            h, c = lstm(below, self._read(logits), (h, c))
+            layers.append(readout(h))
+            below = self._read(layers[-1])
+        return tuple(layers)
+
+    def _read(self, logits: Tensor) -> Tensor:
+        probabilities = logits.softmax(dim=1)
+        return probabilities * logits.shape[1] if self.input_scaling else probabilities
+
+
+def _check(d_f: int, n_seen: int, layer_sizes: Sequence[int], hidden: int, mode: str) -> None:
+    if mode not in MODES:
+        known = ", ".join(MODES)
+        raise InvalidInput(f"unknown mode {mode!r}{did_you_mean(mode, MODES)} (known: {known})")
+    for name, value in (("d_f", d_f), ("n_seen", n_seen), ("hidden", hidden)):
+        if value < 1:
+            raise InvalidInput(f"{name} must be at least 1: got {value}")
+    if mode != "classes" and (len(layer_sizes) == 0 or min(layer_sizes) < 1):
+        raise InvalidInput(
+            f"mode {mode!r} needs the size of at least one superclass layer, each at least 1: "
+            f"got layer_sizes={list(layer_sizes)} (mode 'classes' needs none)"
+        )

@@ -1,0 +1,124 @@
+"""The losses that feature networks learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+from torch.nn import functional
+
+from zerokin.errors import InvalidInput
+from zerokin.features.networks.head_outputs import HeadOutputs
+
+
+def hierarchy_loss(
+    outputs: HeadOutputs,
+    class_labels: Tensor,
+    layer_labels: Tensor,
+    weights: float | Sequence[float] = 0.3,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return the paper's loss: cross-entropy of the classes plus Σ λ_l that of superclass layer l.
+
+    Auxiliary logits, if a head gives them, add λ_l times their own cross-entropy.
+
+    Parameters
+    ----------
+    outputs
+        What a head gave for B pictures.
+    class_labels
+        Seen class of each picture, (B,): 0 … p − 1.
+    layer_labels
+        Superclass of each picture in each layer, (B, n_r).
+    weights
+        λ_l, one number for all layers or one each.
+
+    Returns
+    -------
+    total : Tensor
+        The loss, averaged over the batch, with its gradient.
+    parts : dict
+        The cross-entropies by name, neither weighted nor with a gradient: ``"classes"``,
+        ``"layer 1"``, … and ``"layer 1 linear"``, … for the auxiliary ones.
+
+    Examples
+    --------
+    >>> import torch
+    >>> outputs = HeadOutputs(classes=torch.zeros(1, 4), layers=(torch.zeros(1, 2),))
+    >>> total, parts = hierarchy_loss(outputs, torch.tensor([3]), torch.tensor([[0]]), 0.5)
+    >>> {name: round(part.item(), 3) for name, part in parts.items()}
+    {'classes': 1.386, 'layer 1': 0.693}
+    >>> round(total.item(), 3)
+    1.733
+    """
+    lambdas = _layer_weights(weights, len(outputs.layers))
+    _check_labels(outputs, class_labels, layer_labels)
+    total = functional.cross_entropy(outputs.classes, class_labels)
+    parts = {"classes": total.detach()}
+    for suffix, logits_of_layers in (("", outputs.layers), (" linear", outputs.auxiliary)):
+        for number, logits in enumerate(logits_of_layers, start=1):
+            part = functional.cross_entropy(logits, layer_labels[:, number - 1])
+            parts[f"layer {number}{suffix}"] = part.detach()
+            total = total + lambdas[number - 1] * part
+    return total, parts
+
+
+def semantic_loss(
+    outputs: HeadOutputs,
+    class_labels: Tensor,
+    layer_labels: Tensor,
+    weights: float | Sequence[float] = 0.3,
+    *,
+    mu: float = 0.0,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return `hierarchy_loss` plus μ times the mean reconstruction error of each layer.
+
+    The error of layer 0 counts once and that of superclass layer l λ_l times, as their
+    cross-entropies do.
+
+    Parameters
+    ----------
+    outputs, class_labels, layer_labels, weights
+        As for `hierarchy_loss`.
+    mu
+        Weight of self-reconstruction. A head that reconstructs nothing takes only 0.
+
+    Returns
+    -------
+    total : Tensor
+        The loss, with its gradient.
+    parts : dict
+        As of `hierarchy_loss`, and ``"reconstruction 0"``, ``"reconstruction 1"``, … by layer.
+    """
+    if not mu >= 0:
+        raise InvalidInput(f"mu must be 0 or more: got {mu}")
+    if mu > 0 and not outputs.reconstruction:
+        raise InvalidInput(f"mu={mu} needs a head made with reconstruction=True")
+    total, parts = hierarchy_loss(outputs, class_labels, layer_labels, weights)
+    lambdas = [1.0, *_layer_weights(weights, len(outputs.layers))]
+    for number, errors in enumerate(outputs.reconstruction):
+        parts[f"reconstruction {number}"] = errors.mean().detach()
+        total = total + mu * lambdas[number] * errors.mean()
+    return total, parts
+
+
+def _layer_weights(weights: float | Sequence[float], n_layers: int) -> list[float]:
+    lambdas = [float(weights)] * n_layers if isinstance(weights, int | float) else list(weights)
+    if len(lambdas) != n_layers:
+        raise InvalidInput(
+            f"weights must be one number or one for each of the {n_layers} superclass layers: "
+            f"got {len(lambdas)}"
+        )
+    if not all(weight >= 0 for weight in lambdas):
+        raise InvalidInput(f"weights of superclass layers must be 0 or more: got {lambdas}")
+    return lambdas
+
+
+def _check_labels(outputs: HeadOutputs, class_labels: Tensor, layer_labels: Tensor) -> None:
+    batch, n_layers = len(outputs.classes), len(outputs.layers)
+    if class_labels.shape != (batch,):
+        raise InvalidInput(f"class_labels must be ({batch},): got {tuple(class_labels.shape)}")
+    if n_layers and layer_labels.shape != (batch, n_layers):
+        raise InvalidInput(
+            f"layer_labels must be a column per superclass layer, ({batch}, {n_layers}): "
+            f"got {tuple(layer_labels.shape)}"
+        )

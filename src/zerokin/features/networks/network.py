@@ -1,0 +1,93 @@
+"""A backbone and a head as one network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from zerokin.errors import InvalidInput
+from zerokin.features.networks.backbone import Backbone
+from zerokin.features.networks.head_outputs import HeadOutputs
+from zerokin.features.networks.hierarchy_head import HierarchyHead
+from zerokin.features.networks.semantic_head import SemanticHead
+
+
+class FeatureNetwork(nn.Module):
+    """Pictures to features, and features to logits for classes and superclasses.
+
+    Parameters
+    ----------
+    backbone
+        Pictures to features.
+    head
+        Features to logits.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from zerokin.features.networks import create_backbone
+    >>> backbone = create_backbone("conv4")
+    >>> network = FeatureNetwork(backbone, HierarchyHead(backbone.d_f, 10, [5, 2]))
+    >>> pictures = torch.rand(2, 3, 32, 32)
+    >>> network(pictures).classes.shape, network.features(pictures).shape
+    (torch.Size([2, 10]), torch.Size([2, 64]))
+    """
+
+    def __init__(self, backbone: Backbone, head: HierarchyHead | SemanticHead) -> None:
+        super().__init__()
+        if backbone.d_f != head.d_f:
+            raise InvalidInput(
+                f"{backbone.name} gives {backbone.d_f} features, the head reads {head.d_f}: "
+                f"make the head with d_f=backbone.d_f"
+            )
+        self.backbone = backbone
+        self.head = head
+
+    def forward(self, pictures: Tensor) -> HeadOutputs:
+        """Return logits for pictures (B, 3, H, W)."""
+        maps, features = self.backbone(pictures)
+        outputs: HeadOutputs = (
+            self.head(features, maps) if self.head.uses_maps else self.head(features)
+        )
+        return outputs
+
+    def features(self, pictures: Tensor) -> Tensor:
+        """Return the features of pictures (B, 3, H, W), (B, d_f)."""
+        features: Tensor = self.backbone(pictures).features
+        return features
+
+    def scores(self, pictures: Tensor, semantics: Tensor) -> Tensor:
+        """Return cosines of pictures with any classes by their semantics (n, d_z), (B, n)."""
+        if not isinstance(self.head, SemanticHead):
+            raise InvalidInput("only a network with a SemanticHead scores classes by semantics")
+        maps, features = self.backbone(pictures)
+        return self.head.scores(features, semantics, maps)
+
+    def parameter_groups(self, lr: float, head_multiplier: float = 10.0) -> list[dict[str, Any]]:
+        """Return groups for an optimiser: new layers learn faster than the backbone.
+
+        Frozen parameters (``requires_grad=False``) are left out.
+
+        Parameters
+        ----------
+        lr
+            Learning rate of the backbone.
+        head_multiplier
+            The head's learning rate as a multiple of it.
+        """
+        if not (lr > 0 and head_multiplier > 0):
+            raise InvalidInput(
+                f"lr and head_multiplier must be above 0: got {lr} and {head_multiplier}"
+            )
+        rates = {"backbone": lr, "head": lr * head_multiplier}
+        modules = {"backbone": self.backbone, "head": self.head}
+        groups = [
+            {
+                "name": name,
+                "params": [p for p in module.parameters() if p.requires_grad],
+                "lr": rates[name],
+            }
+            for name, module in modules.items()
+        ]
+        return [group for group in groups if group["params"]]

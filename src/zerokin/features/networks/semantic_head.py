@@ -1,0 +1,178 @@
+"""The end-to-end head: features projected to semantics and compared with every class by cosine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from zerokin.errors import InvalidInput
+from zerokin.features.networks.head_outputs import HeadOutputs
+
+
+class SemanticProjection(nn.Module):
+    """Estimate semantics from features, and from where in the picture an attribute shows most.
+
+    Parameters
+    ----------
+    d_f
+        Width of the features.
+    d_z
+        Width of the semantics.
+    map_channels
+        Channels of the feature maps that attribute maps read; None: no attribute maps.
+    """
+
+    def __init__(self, d_f: int, d_z: int, map_channels: int | None = None) -> None:
+        super().__init__()
+        self.linear = nn.Linear(d_f, d_z)
+        # A bias here would only repeat that of the linear map: the maximum passes it through.
+        self.maps = None if map_channels is None else nn.Conv2d(map_channels, d_z, 1, bias=False)
+
+    def forward(self, features: Tensor, maps: Tensor | None = None) -> Tensor:
+        """Return semantics (B, d_z) of features (B, d_f) and feature maps (B, C, h, w)."""
+        estimate: Tensor = self.linear(features)
+        if self.maps is None:
+            return estimate
+        if maps is None:
+            raise InvalidInput("a head with attribute maps needs the feature maps too: got None")
+        shown: Tensor = self.maps(maps).amax(dim=(2, 3))
+        return estimate + shown
+
+    def reconstruct(self, semantics: Tensor) -> Tensor:
+        """Return features (B, d_f) from semantics: E Wᵀ in the paper, with the same W."""
+        features: Tensor = semantics @ self.linear.weight
+        return features
+
+
+class SemanticHead(nn.Module):
+    """Name classes by the cosine between projected features and class semantics.
+
+    Every layer has a projection of its own (W^l in the paper). Logits are ``scale`` times cosines:
+    with the seen classes at layer 0, with all nodes of each superclass layer above. Classes that
+    had no part in training are scored by their semantics alone: `scores`.
+
+    Parameters
+    ----------
+    d_f
+        Width of the features.
+    seen_semantics
+        Vectors of the seen classes, (p, d_z).
+    layer_semantics
+        Prototypes of the superclasses of layers 1, 2, …, (r_l, d_z) each.
+    scale
+        Inverse temperature of the softmax.
+    centred
+        Compare semantics after subtracting the mean of the seen classes from all of them.
+    map_channels
+        Channels of the backbone's feature maps: adds to each projection a 1 × 1 convolution to d_z
+        attribute maps, of which the maximum over positions counts. None: no attribute maps.
+    reconstruction
+        Also give the error of rebuilding features from their projection, for the loss's μ.
+
+    Examples
+    --------
+    >>> head = SemanticHead(8, torch.eye(4)[:3], [torch.tensor([[1.0, 1, 0, 0], [0, 0, 1, 1]])])
+    >>> features = torch.rand(5, 8)
+    >>> outputs = head(features)
+    >>> outputs.classes.shape, outputs.layers[0].shape
+    (torch.Size([5, 3]), torch.Size([5, 2]))
+    >>> head.scores(features, torch.eye(4)).shape  # the fourth class is unseen
+    torch.Size([5, 4])
+    """
+
+    centre: Tensor
+
+    def __init__(
+        self,
+        d_f: int,
+        seen_semantics: Tensor,
+        layer_semantics: Sequence[Tensor] = (),
+        *,
+        scale: float = 20.0,
+        centred: bool = False,
+        map_channels: int | None = None,
+        reconstruction: bool = False,
+    ) -> None:
+        super().__init__()
+        layers = [_matrix(seen_semantics, "seen_semantics", None)]
+        self.d_f, self.d_z = d_f, layers[0].shape[1]
+        for number, given in enumerate(layer_semantics, start=1):
+            layers.append(_matrix(given, f"layer_semantics of layer {number}", self.d_z))
+        if d_f < 1 or not scale > 0:
+            raise InvalidInput(f"d_f and scale must be above 0: got d_f={d_f}, scale={scale}")
+        self.scale, self.uses_maps = scale, map_channels is not None
+        self.reconstruction = reconstruction
+        mean = layers[0].mean(dim=0)
+        self.register_buffer("centre", mean if centred else torch.zeros_like(mean))
+        for number, semantics in enumerate(layers):
+            self.register_buffer(f"prototypes_{number}", self._directions(semantics))
+        self.projections = nn.ModuleList(
+            SemanticProjection(d_f, self.d_z, map_channels) for _ in layers
+        )
+
+    def forward(self, features: Tensor, maps: Tensor | None = None) -> HeadOutputs:
+        """Return logits for features (B, d_f) and feature maps (B, C, h, w) if it reads them."""
+        projections = cast("list[SemanticProjection]", list(self.projections))
+        estimates = [projection(features, maps) for projection in projections]
+        logits = [
+            self.scale * _cosines(estimate, self.get_buffer(f"prototypes_{number}"))
+            for number, estimate in enumerate(estimates)
+        ]
+        errors = [
+            reconstruction_error(features, projection.reconstruct(estimate))
+            for projection, estimate in zip(projections, estimates, strict=True)
+            if self.reconstruction
+        ]
+        return HeadOutputs(
+            classes=logits[0], layers=tuple(logits[1:]), reconstruction=tuple(errors)
+        )
+
+    def estimate(self, features: Tensor, maps: Tensor | None = None, *, layer: int = 0) -> Tensor:
+        """Return the projection of features into the semantics of a layer, (B, d_z)."""
+        if not 0 <= layer < len(self.projections):
+            raise InvalidInput(f"no layer {layer}: the head has 0 to {len(self.projections) - 1}")
+        estimated: Tensor = self.projections[layer](features, maps)
+        return estimated
+
+    def scores(
+        self, features: Tensor, semantics: Tensor, maps: Tensor | None = None, *, layer: int = 0
+    ) -> Tensor:
+        """Return cosines with any classes, seen or not, by their semantics (n, d_z): (B, n)."""
+        estimated = self.estimate(features, maps, layer=layer)
+        return _cosines(estimated, self._directions(_matrix(semantics, "semantics", self.d_z)))
+
+    def _directions(self, semantics: Tensor) -> Tensor:
+        return functional.normalize(semantics.to(self.centre) - self.centre, dim=1)
+
+
+def reconstruction_error(features: Tensor, rebuilt: Tensor) -> Tensor:
+    """Return ‖f − f̂‖² / ‖f‖² for each row, (B,).
+
+    The paper's ‖F − E Wᵀ‖² is for fixed features. Learned ones could shrink to please it, so their
+    length is divided out.
+    """
+    # The floor keeps a row of zeros, which a ReLU can produce, from dividing by zero.
+    return (features - rebuilt).square().sum(1) / features.square().sum(1).clamp_min(1e-12)
+
+
+def _cosines(estimates: Tensor, directions: Tensor) -> Tensor:
+    return functional.normalize(estimates, dim=1) @ directions.T
+
+
+def _matrix(semantics: Tensor, what: str, d_z: int | None) -> Tensor:
+    matrix = torch.as_tensor(semantics).to(torch.get_default_dtype())
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InvalidInput(f"{what} must be a row per class: got shape {tuple(matrix.shape)}")
+    if d_z is not None and matrix.shape[1] != d_z:
+        raise InvalidInput(
+            f"{what} must have the {d_z} columns of the seen classes' semantics: "
+            f"got {matrix.shape[1]}"
+        )
+    if not bool(matrix.isfinite().all()):
+        row = int((~matrix.isfinite()).any(dim=1).nonzero()[0])
+        raise InvalidInput(f"{what} holds a number that is not finite in row {row}")
+    return matrix
