@@ -10,7 +10,7 @@ from zerokin.errors import InvalidInput
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.head_outputs import HeadOutputs
 from zerokin.features.networks.hierarchy_head import HierarchyHead
-from zerokin.features.networks.semantic_head import SemanticHead
+from zerokin.features.networks.semantic_head import Matrix, SemanticHead
 
 
 class FeatureNetwork(nn.Module):
@@ -57,7 +57,7 @@ class FeatureNetwork(nn.Module):
         features: Tensor = self.backbone(pictures).features
         return features
 
-    def scores(self, pictures: Tensor, semantics: Tensor) -> Tensor:
+    def scores(self, pictures: Tensor, semantics: Matrix) -> Tensor:
         """Return cosines of pictures with any classes by their semantics (n, d_z), (B, n)."""
         if not isinstance(self.head, SemanticHead):
             raise InvalidInput("only a network with a SemanticHead scores classes by semantics")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from zerokin.errors import InvalidInput
 from zerokin.features.networks.head_outputs import HeadOutputs
+
+Matrix = Tensor | NDArray[Any]
 
 
 class SemanticProjection(nn.Module):
@@ -89,8 +93,8 @@ class SemanticHead(nn.Module):
     def __init__(
         self,
         d_f: int,
-        seen_semantics: Tensor,
-        layer_semantics: Sequence[Tensor] = (),
+        seen_semantics: Matrix,
+        layer_semantics: Sequence[Matrix] = (),
         *,
         scale: float = 20.0,
         centred: bool = False,
@@ -139,7 +143,7 @@ class SemanticHead(nn.Module):
         return estimated
 
     def scores(
-        self, features: Tensor, semantics: Tensor, maps: Tensor | None = None, *, layer: int = 0
+        self, features: Tensor, semantics: Matrix, maps: Tensor | None = None, *, layer: int = 0
     ) -> Tensor:
         """Return cosines with any classes, seen or not, by their semantics (n, d_z): (B, n)."""
         estimated = self.estimate(features, maps, layer=layer)
@@ -160,11 +164,15 @@ def reconstruction_error(features: Tensor, rebuilt: Tensor) -> Tensor:
 
 
 def _cosines(estimates: Tensor, directions: Tensor) -> Tensor:
-    return functional.normalize(estimates, dim=1) @ directions.T
+    # In full precision also under autocast: bfloat16 tells cosines near 1 apart by 0.004 only.
+    with torch.autocast(estimates.device.type, enabled=False):
+        return functional.normalize(estimates.to(directions), dim=1) @ directions.T
 
 
-def _matrix(semantics: Tensor, what: str, d_z: int | None) -> Tensor:
-    matrix = torch.as_tensor(semantics).to(torch.get_default_dtype())
+def _matrix(semantics: Matrix, what: str, d_z: int | None) -> Tensor:
+    # A copy: hierarchies lend their arrays read-only, at which torch warns.
+    given = semantics if isinstance(semantics, Tensor) else torch.from_numpy(np.array(semantics))
+    matrix = given.to(torch.get_default_dtype())
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidInput(f"{what} must be a row per class: got shape {tuple(matrix.shape)}")
     if d_z is not None and matrix.shape[1] != d_z:
