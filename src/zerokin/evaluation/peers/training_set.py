@@ -1,0 +1,150 @@
+"""What a peer may learn from: features of seen classes, their labels and their semantics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.errors import InvalidInput
+
+Array = NDArray[np.floating[Any]]
+Labels = NDArray[np.integer[Any]]
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Training samples and the rows of Z that they may use: those of the seen classes alone.
+
+    Features and semantics are divided by one number each, so that their rows have length one in the
+    root mean square: a grid of ridges or learning rates then means the same at any scale, and the
+    rows keep their directions and relative lengths.
+
+    Parameters
+    ----------
+    F : (N, d_f)
+        Features of the training samples, scaled.
+    labels : (N,)
+        Rows of S.
+    S : (p, d_z)
+        Semantics of the seen classes, scaled.
+    seen : (p,)
+        Which rows of Z these are, ascending.
+    feature_scale, semantic_scale
+        The two numbers.
+    random_state
+        Seed of methods that draw at random.
+
+    Examples
+    --------
+    >>> Z = np.array([[0.0, 3.0], [9.0, 9.0], [4.0, 0.0]])
+    >>> training = TrainingSet.of(np.array([[2.0], [2.0], [-2.0]]), np.array([2, 2, 0]), Z)
+    >>> training.labels, training.counts
+    (array([1, 1, 0]), array([1, 2]))
+    >>> training.F.T, training.class_sums.T
+    (array([[ 1.,  1., -1.]]), array([[-1.,  2.]]))
+    """
+
+    F: Array
+    labels: Labels
+    S: Array
+    seen: Labels
+    feature_scale: float
+    semantic_scale: float
+    random_state: int = 0
+    _made: dict[object, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> TrainingSet:
+        """Take what a fit may use out of what it was given: see `Peer.fit`."""
+        F, y, Z = finite_matrix(F, "F"), np.asarray(y), finite_matrix(Z, "Z")
+        if y.shape != (len(F),) or y.dtype.kind not in "iu":
+            raise InvalidInput(
+                f"y must hold the class of each of the {len(F):,} rows of F as an integer: "
+                f"got {y.dtype} of shape {y.shape}"
+            )
+        if y.min() < 0 or y.max() >= len(Z):
+            wrong = y.min() if y.min() < 0 else y.max()
+            raise InvalidInput(f"y holds class {wrong}, but Z has rows 0 to {len(Z) - 1}")
+        seen, labels = np.unique(y, return_inverse=True)
+        if len(seen) < 2:
+            raise InvalidInput("y holds one class only: at least two seen classes are needed")
+        feature_scale, semantic_scale = root_mean_square(F), root_mean_square(Z[seen])
+        return cls(
+            F / F.dtype.type(feature_scale),
+            labels,
+            Z[seen].astype(np.float64) / semantic_scale,
+            seen,
+            feature_scale,
+            semantic_scale,
+            random_state,
+        )
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """(p,) samples of each seen class."""
+        return np.bincount(self.labels)
+
+    @cached_property
+    def class_sums(self) -> NDArray[np.float64]:
+        """(p, d_f) sum of the features of each seen class: YᵀF for one-hot labels Y."""
+        order = np.argsort(self.labels, kind="stable")
+        starts = np.cumsum(self.counts) - self.counts
+        return np.add.reduceat(self.F[order].astype(np.float64), starts, axis=0)
+
+    @cached_property
+    def spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Eigenvalues (d_f,) and eigenvectors (d_f, d_f) of FᵀF."""
+        return symmetric_spectrum(gram(self.F))
+
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """Return what was made under this key before, or make it: a grid's points share it."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
+
+
+def finite_matrix(values: Array, name: str) -> Array:
+    """Check that an argument is a matrix of finite numbers, and return it as floats."""
+    matrix = np.asarray(values)
+    if matrix.ndim != 2 or 0 in matrix.shape or matrix.dtype.kind not in "fiub":
+        raise InvalidInput(
+            f"{name} must be a matrix of numbers with at least one row and column: "
+            f"got {matrix.dtype} of shape {matrix.shape}"
+        )
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float64)
+    unfit = ~np.isfinite(matrix).all(axis=1)
+    if unfit.any():
+        raise InvalidInput(
+            f"{name} holds NaN or infinity in {unfit.sum():,} rows, first in row "
+            f"{unfit.argmax()}: drop or fill such values first"
+        )
+    return matrix
+
+
+def root_mean_square(rows: Array) -> float:
+    """Return the root mean square of the rows' lengths, or 1 if all are zero."""
+    mean_square = float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / len(rows)
+    return mean_square**0.5 or 1.0
+
+
+def gram(rows: Array) -> NDArray[np.float64]:
+    """Return rowsᵀ rows in float64: in float32 its small eigenvalues would drown in rounding."""
+    exact = rows.astype(np.float64, copy=False)
+    product: NDArray[np.float64] = exact.T @ exact
+    return product
+
+
+def symmetric_spectrum(
+    matrix: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues and eigenvectors of a matrix that has none below zero but by rounding."""
+    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
+    return eigenvalues.clip(0), eigenvectors
