@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zerokin.projection.arrays import Array, Arrays, row_blocks
-from zerokin.projection.e_step import Graph, Initial, Sums, local_graph, solve_e
+from zerokin.projection.e_step import Initial, Sums, local_graph, solve_e
 from zerokin.projection.objective import Parameters, Terms, objective
 from zerokin.projection.row_space import row_space
 from zerokin.projection.spectrum import FeatureSpectrum
@@ -64,7 +64,7 @@ def alternate(
     max_iter
         Most iterations, of two half-steps each.
     tol
-        Stop when the last two half-steps lowered the objective by no more than this share.
+        Stop after a half-step that lowers the objective by no more than this share.
     learn_semantics
         Whether E is learned too; otherwise one W-step gives the exact minimum for E = E⁰.
     rtol
@@ -77,11 +77,12 @@ def alternate(
         arrays.put(np.eye(len(basis)), "float64"),
         arrays.put(labels, "int64"),
     )
-    graph = local_graph(arrays, laplacian if parameters.epsilon else None, dtype)
+    laplacian = laplacian if parameters.epsilon else None
+    graph = local_graph(arrays, laplacian, dtype)
     with arrays.full_precision():
         E = initial.prototypes[initial.labels]
         moments = _first_moments(arrays, F, E, initial)
-        roughness, departure = _roughness(arrays, graph, E), 0.0
+        roughness, departure = _first_roughness(laplacian, labels, coordinates), 0.0
         start = Terms(_trace(moments.EtE), spectrum.total, roughness, departure, ridge=0.0)
         values = [objective(start, parameters)]
         for iteration in range(1, max_iter + 1):
@@ -132,8 +133,8 @@ def alternate(
 
 
 def _stands_still(values: list[float], tol: float) -> bool:
-    """Tell whether the last W-step and E-step, in whichever order, changed next to nothing."""
-    return len(values) > 3 and values[-3] - values[-1] <= tol * values[-3]
+    """Tell whether the last half-step lowered the objective by next to nothing."""
+    return values[-2] - values[-1] <= tol * values[-2]
 
 
 def _terms_after_w(
@@ -194,15 +195,18 @@ def _turn_rows(E: Array, turn: Array) -> None:
         E[rows] = E[rows] @ turn
 
 
-def _roughness(arrays: Arrays, graph: Graph, E: Array) -> float:
-    """tr(EᵀLE), a block of columns at a time."""
-    if graph.laplacian is None:
+def _first_roughness(
+    laplacian: sp.csr_array | None, labels: np.ndarray, coordinates: np.ndarray
+) -> float:
+    """tr(E⁰ᵀLE⁰): entries of L are first summed over pairs of prototypes."""
+    if laplacian is None:
         return 0.0
-    total = 0.0
-    for first in range(0, E.shape[1], 32):
-        columns = arrays.contiguous(E[:, first : first + 32][graph.order])
-        total += float(arrays.dots(columns, graph.laplacian @ columns).sum())
-    return total
+    entries = laplacian.tocoo()
+    rows, columns = entries.coords
+    pairs = sp.csr_array(
+        (entries.data, (labels[rows], labels[columns])), shape=(len(coordinates),) * 2
+    )
+    return float(np.sum((pairs @ coordinates) * coordinates, dtype=np.float64))
 
 
 def _trace(matrix: Array) -> float:

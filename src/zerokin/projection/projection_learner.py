@@ -43,8 +43,8 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int
         Most iterations, of a W-step and an E-step each.
     tol : float
-        Stop, after whichever half-step, when the last two of them lowered the objective by no
-        more than this share of it.
+        Stop after a half-step, of either kind, that lowers the objective by no more than this
+        share of it.
     learn_semantics : bool
         Whether E moves at all. If not, W is the exact minimum for E = E⁰, in one step.
     device : str
