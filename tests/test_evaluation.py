@@ -142,7 +142,7 @@ def test_rows_say_how_a_number_was_made():
     assert 0 < row.metrics["ausuc"] < 1
     assert row.selection["on"] == "3 folds (drawn)"
     assert {"normalisation", "alpha", "calibration", "validation"} <= row.selection.keys()
-    assert row.as_dict()["method"] == "zerokin"
+    assert row.as_dict()["method"] == "ours"
 
 
 def test_without_folds_nothing_is_chosen():

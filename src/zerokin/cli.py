@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -238,36 +238,42 @@ def compare(
     tables: Annotated[
         list[Path] | None, typer.Option("--out", help="table.csv, .json, .md or .tex; repeatable")
     ] = None,
+    jobs: Annotated[int, typer.Option(help="processes side by side")] = 1,
 ) -> None:
     """Run ours beside its peers, all tuned alike, and print one table."""
+    from zerokin.evaluation.comparison import known_methods
+
     run_comparison(
         data,
-        methods.split(","),
+        list(known_methods()) if methods == "all" else methods.split(","),
         [one.value for one in setting],
         seeds,
         tables or [],
         {"split": split, "features": features, "semantics": semantics},
+        jobs=jobs,
     )
 
 
 def run_comparison(
     data: str,
     methods: list[str],
-    settings: list[str],
+    settings: list[Any],
     seeds: str,
     tables: list[Path],
     options: dict[str, str | None],
+    *,
+    jobs: int = 1,
 ) -> None:
     """Measure methods on a data set, printing as they finish and writing after every one."""
-    from zerokin.evaluation.comparison import find_methods, measure, parse_seeds
+    from zerokin.evaluation.comparison import measure, parse_seeds
     from zerokin.report.comparison import refuse_unknown_format, screen_table, write_comparison
 
     for path in tables:
         refuse_unknown_format(path)
-    chosen, numbers = find_methods(methods), parse_seeds(seeds)
-    rows = []
-    for row in measure(data, chosen, settings, numbers, **options):
+    rows: list[dict[str, Any]] = []
+    for row in measure(data, methods, settings, parse_seeds(seeds), jobs=jobs, **options):
         rows.append(row.as_dict())
+        rows.sort(key=lambda done: (methods.index(done["method"]), done["seed"]))
         for path in tables:
             write_comparison(rows, path)
         figures = ", ".join(f"{name} {value:.4g}" for name, value in row.metrics.items())

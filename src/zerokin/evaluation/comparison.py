@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from zerokin.data.load import load_dataset
+from zerokin.data.splits import Split
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.evaluation.method import Method
 from zerokin.evaluation.ours import Ours
 from zerokin.evaluation.peer_method import PeerMethod
 from zerokin.evaluation.peers import PEERS
-from zerokin.evaluation.settings import Evaluation, Row
+from zerokin.evaluation.settings import Evaluation, Row, Setting
 
 
 def known_methods() -> dict[str, Callable[[], Method]]:
@@ -24,19 +25,17 @@ def known_methods() -> dict[str, Callable[[], Method]]:
 
 
 def find_methods(names: Sequence[str]) -> list[Method]:
-    """Return the methods of these names, or of all; unknown ones are refused.
+    """Return the methods of these names; unknown ones are refused.
 
     Examples
     --------
     >>> [method.name for method in find_methods(["ours"])]
-    ['zerokin']
+    ['ours']
     >>> find_methods(["eszl"])
     Traceback (most recent call last):
     zerokin.errors.InvalidInput: unknown method 'eszl'; did you mean 'eszsl'? ...
     """
     known = known_methods()
-    if list(names) == ["all"]:
-        names = list(known)
     for name in names:
         if name not in known:
             listed = ", ".join(known)
@@ -65,30 +64,76 @@ def parse_seeds(seeds: str) -> list[int]:
 
 def measure(
     data: str,
-    methods: Sequence[Method],
-    settings: Sequence[str],
+    methods: Sequence[str],
+    settings: Sequence[Setting],
     seeds: Sequence[int],
     *,
+    jobs: int = 1,
     split: str | None = None,
     features: str | None = None,
     semantics: str | None = None,
 ) -> Iterator[Row]:
-    """Measure every method in every setting for every seed, yielding each row as it is done."""
-    base = load_dataset(data, features=features, semantics=semantics)
-    for method in methods:
-        for seed in seeds:
-            evaluations: dict[str, Any] = {}
-            for setting in settings:
-                name = split or _split_for(setting, base.splits)
-                if name not in evaluations:
-                    dataset = base.with_split(name)
-                    evaluations[name] = Evaluation(dataset, method, random_state=seed)
-                yield evaluations[name].run(setting)[0]
+    """Measure every method in every setting for every seed, yielding each row as it is done.
+
+    Parameters
+    ----------
+    data, split, features, semantics
+        As for `zerokin.load_dataset`; without a split, each setting uses the one it is defined on.
+    methods
+        Names of methods.
+    settings
+        Settings.
+    seeds
+        Seeds.
+    jobs
+        Processes that work side by side, each on one method and seed.
+    """
+    find_methods(methods)
+    # What is wrong with the data is said before any process is started.
+    splits = load_dataset(data, split=split, features=features, semantics=semantics).splits
+    for setting in settings:
+        _split_for(setting, splits, split)
+    options = {"split": split, "features": features, "semantics": semantics}
+    tasks = [(data, method, settings, seed, options) for method in methods for seed in seeds]
+    if jobs == 1:
+        for task in tasks:
+            yield from _rows(*task, quiet=False)
+        return
+    from joblib import Parallel, delayed
+
+    workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    for rows in workers(delayed(_all_rows)(*task) for task in tasks):
+        yield from rows
 
 
-def _split_for(setting: str, splits: dict[str, Any]) -> str:
-    """Return the split that a setting is defined on."""
-    wanted = "standard" if setting == "standard" else "pure"
+def _all_rows(*task: Any) -> list[Row]:
+    return list(_rows(*task, quiet=True))
+
+
+def _rows(
+    data: str,
+    name: str,
+    settings: Sequence[Setting],
+    seed: int,
+    options: Mapping[str, str | None],
+    *,
+    quiet: bool,
+) -> Iterator[Row]:
+    """Measure one method with one seed; settings on the same split share what was tried."""
+    method = find_methods([name])[0]
+    base = load_dataset(data, features=options["features"], semantics=options["semantics"])
+    evaluations: dict[str, Evaluation] = {}
+    for setting in settings:
+        split = _split_for(setting, base.splits, options["split"])
+        if split not in evaluations:
+            dataset = base.with_split(split)
+            evaluations[split] = Evaluation(dataset, method, random_state=seed, quiet=quiet)
+        yield evaluations[split].run(setting)[0]
+
+
+def _split_for(setting: Setting, splits: Mapping[str, Split], chosen: str | None) -> str:
+    """Return the split that was chosen, or that a setting is defined on."""
+    wanted = chosen or ("standard" if setting == "standard" else "pure")
     if wanted not in splits:
         raise InvalidInput(
             f"the {setting} setting needs a {wanted} split, but this data has only "

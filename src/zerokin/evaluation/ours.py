@@ -64,7 +64,7 @@ STAGES = (
 class Ours(Method):
     """Projection learning with superclass offsets: `zerokin.ZeroShotClassifier`, swept."""
 
-    name = "zerokin"
+    name = "ours"
     defaults = DEFAULTS
     stages = STAGES
 

@@ -26,7 +26,7 @@ class PeerMethod(Method):
     """A published method with its grid, over every normalisation of features and semantics.
 
     The normalisation is chosen at the peer's default hyper-parameters, then the grid is tried with
-    it, then the normalisations again with the grid's best.
+    it.
     """
 
     def __init__(self, peer: type[Peer]) -> None:
@@ -35,13 +35,12 @@ class PeerMethod(Method):
         normalisations = product_of(
             normalisation=FEATURE_NORMALISATIONS, semantics=SEMANTIC_NORMALISATIONS
         )
-        self.grid = product_of(**peer.grid)
         self.defaults = {
             "normalisation": "unit",
             "semantics": "unit",
             **{name: getattr(peer(), name) for name in peer.grid},
         }
-        self.stages = (normalisations, self.grid, normalisations)
+        self.stages = (normalisations, product_of(**peer.grid))
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial, normalising features once for each normalisation."""
