@@ -1,4 +1,4 @@
-"""Critters: a fair table of species, attributes that can be seen, pictures that repeat themselves."""
+"""Critters: a fair table, attributes that can be seen, pictures that repeat themselves."""
 
 import dataclasses
 import hashlib
@@ -94,26 +94,44 @@ def is_drawn_on(one, group):
     return not (needs_legs and one.attributes["legs"] == "none")
 
 
-@pytest.mark.parametrize("group", VALUES)
-def test_every_value_of_an_attribute_is_visible(group, monkeypatch):
-    # The frame fits the animal, so that any tall ornament would shift all pixels: hold it still,
-    # and what differs is the part itself.
-    monkeypatch.setattr(scene, "_extent", lambda body, attributes: (-0.5, -0.55, 0.55))
-    # Pictures without anything in front, in the species' own habitat.
+@pytest.fixture
+def plain_scene(monkeypatch):
+    """Every animal true to its kind, at home, with nothing in front, in a frame that holds still.
+
+    The frame fits the animal, so that any tall ornament would shift all pixels: held still, what
+    differs between two pictures is the part itself.
+    """
+    monkeypatch.setattr(scene, "_extent", lambda *_: (-0.5, -0.55, 0.55))
     monkeypatch.setattr(scene, "_occlude", lambda *_: None)
     monkeypatch.setattr(scene, "HOME", 1.0)
-    for value in VALUES[group]:
-        able = [one for one in SPECIES if is_drawn_on(one, group)]
-        other = [one for one in able if one.attributes[group] != value][::11][:4]
-        if group in ("feet",) and value == "none":
-            continue
-        for one in other:
+    monkeypatch.setattr(scene, "VARIATION", 0.0)
+
+
+@pytest.mark.parametrize("group", VALUES)
+def test_every_value_of_an_attribute_is_visible(group, plain_scene):
+    able = [one for one in SPECIES if is_drawn_on(one, group)]
+    values = [v for v in VALUES[group] if (group, v) != ("feet", "none")]
+    for value in values:
+        for one in [one for one in able if one.attributes[group] != value][::17][:3]:
             changed = []
-            for index in range(2):
+            for index in range(3):
                 before = render(one, index).astype(int)
                 after = render(with_value(one, group, value), index).astype(int)
                 changed.append((np.abs(after - before).max(axis=2) > 30).sum())
-            assert np.mean(changed) >= 12, f"{one.name} with {group}={value}: {changed} pixels"
+            assert np.mean(changed) > 8, f"{one.name} with {group}={value}: {changed} pixels"
+
+
+def test_some_animals_depart_from_their_kind_in_what_varies_only():
+    one = find("honey mumbler")
+    generator = np.random.default_rng(0)
+    departures = Counter()
+    for _ in range(2000):
+        own = scene._individual(one.attributes, generator)
+        departures.update(group for group in VALUES if own[group] != one.attributes[group])
+        assert own["coat"] != own["accent"]
+    assert set(departures) == set(scene.VARIABLE)
+    for group in scene.VARIABLE:  # 3 standard deviations; few accents are taken back
+        assert abs(departures[group] / 2000 - scene.VARIATION) < 0.03
 
 
 def test_pictures_are_the_same_in_another_process():
@@ -189,6 +207,10 @@ def test_folds_part_the_seen_species_by_name_alone(monkeypatch):
     for fold in folds:
         assert len(fold) == 15
         assert len({find(name).family for name in fold}) >= 9
+        others = [one for one in SEEN_SPECIES if one.name not in fold]
+        for name in fold:
+            for group, value in find(name).attributes.items():
+                assert sum(other.attributes[group] == value for other in others) >= 2
     monkeypatch.setattr(species, "SPECIES", SPECIES[::-1])
     assert validation_folds() == folds
 
@@ -198,7 +220,7 @@ def test_wrong_arguments_are_named():
         find("hony mumbler")
     with pytest.raises(InvalidInput, match="index=-1"):
         render(SPECIES[0], -1)
-    with pytest.raises(InvalidInput, match="size must lie in 16..1024 pixels: got 8"):
+    with pytest.raises(InvalidInput, match=r"size must lie in 16\.\.1024 pixels: got 8"):
         render(SPECIES[0], 0, size=8)
 
 
@@ -215,8 +237,8 @@ def test_sheet_prints_unseen_captions_in_their_own_colour():
     )
     assert marked.height > plain.height
 
-    def has(image, colour):
-        return bool((np.asarray(image) == colour).all(axis=2).any())
+    def has(image, colour):  # glyphs are antialiased: near enough is the colour
+        return bool((np.abs(np.asarray(image, dtype=int) - colour).max(axis=2) < 40).any())
 
     assert has(plain, SEEN)
     assert not has(plain, UNSEEN)

@@ -1,4 +1,4 @@
-"""A small convolutional network that learns class semantics from pictures, quick enough for a CPU."""
+"""A small convolutional network that learns class semantics from pictures, quick on a CPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class AttributeCNN:
     Parameters
     ----------
     trunk
-        Four convolutional blocks and a global average: pictures to features of width ``d_f``.
+        Four convolutional blocks, then mean and maximum over positions: pictures to features
+        of width ``d_f``.
     head
         Linear map from features to semantics.
     mean
@@ -42,7 +43,8 @@ class AttributeCNN:
         with torch.inference_mode():
             for start in range(0, len(pictures), 256):
                 batches.append(self.trunk(_tensor(pictures[start : start + 256])))
-        return torch.cat(batches).double().numpy()
+        features: NDArray[np.float64] = torch.cat(batches).double().numpy()
+        return features
 
     def semantics(self, pictures: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return estimated semantics less `mean`, up to a positive factor a row, (N, d_z).
@@ -50,14 +52,16 @@ class AttributeCNN:
         Compare them by cosine with class semantics less the same mean.
         """
         weight = self.head.weight.detach().double().numpy()
-        return self(pictures) @ weight.T + self.head.bias.detach().double().numpy()
+        bias = self.head.bias.detach().double().numpy()
+        estimates: NDArray[np.float64] = self(pictures) @ weight.T + bias
+        return estimates
 
 
 def train_attribute_cnn(
     pictures: NDArray[np.uint8],
     targets: NDArray[np.float64],
     *,
-    epochs: int = 24,
+    epochs: int = 10,
     width: int = 24,
     batch_size: int = 64,
     learning_rate: float = 3e-3,
@@ -67,9 +71,9 @@ def train_attribute_cnn(
 ) -> AttributeCNN:
     """Train a CNN whose projected features point at the semantics of the picture's class.
 
-    The distinct rows of ``targets`` are the seen classes. The loss is the cross-entropy of a softmax
-    over them, whose logits are ``scale`` times the cosine between a picture's estimate and each
-    class's semantics, both less the mean of the classes.
+    The distinct rows of ``targets`` are the seen classes. The loss is the cross-entropy of a
+    softmax over them, whose logits are ``scale`` times the cosine between a picture's estimate and
+    each class's semantics, both less the mean of the classes.
 
     Parameters
     ----------
@@ -91,7 +95,7 @@ def train_attribute_cnn(
     Returns
     -------
     AttributeCNN
-        Callable: pictures to features, (N, 8 width).
+        Callable: pictures to features, (N, 16 width).
     """
     import torch
     from torch.nn import functional
@@ -105,6 +109,7 @@ def train_attribute_cnn(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         trunk, head = _network(width, targets.shape[1])
+    trunk = trunk.to(memory_format=torch.channels_last)
     generator = np.random.default_rng(seed)
     parameters = [*trunk.parameters(), *head.parameters()]
     optimiser = torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=0.05)
@@ -119,7 +124,7 @@ def train_attribute_cnn(
             logits = scale * functional.normalize(estimates, dim=1) @ prototypes.T
             loss = functional.cross_entropy(logits, torch.from_numpy(labels[chosen]))
             optimiser.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             schedule.step()
     trunk.eval()
@@ -138,21 +143,28 @@ def _check(pictures: NDArray[np.uint8], targets: NDArray[np.float64]) -> None:
 
 
 def _network(width: int, n_outputs: int) -> tuple[torch.nn.Sequential, torch.nn.Linear]:
+    import torch
     from torch import nn
 
     layers: list[nn.Module] = []
     channels = 3
     for block in range(4):
         out = width * 2**block
+        kernel, stride = (5, 2) if block == 0 else (3, 1)
         layers += [
-            nn.Conv2d(channels, out, 3, padding=1, bias=False),
+            nn.Conv2d(channels, out, kernel, stride=stride, padding=kernel // 2, bias=False),
             nn.BatchNorm2d(out),
             nn.ReLU(),
-            nn.MaxPool2d(2),
         ]
+        layers += [nn.MaxPool2d(2)] if block in (1, 2) else []
         channels = out
-    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-    return nn.Sequential(*layers), nn.Linear(channels, n_outputs)
+
+    # The average says what fills the picture, the maximum that a small part is there at all.
+    class MeanAndMaximum(nn.Module):
+        def forward(self, maps: torch.Tensor) -> torch.Tensor:
+            return torch.cat([maps.mean(dim=(2, 3)), maps.amax(dim=(2, 3))], dim=1)
+
+    return nn.Sequential(*layers, MeanAndMaximum()), nn.Linear(2 * channels, n_outputs)
 
 
 def _tensor(pictures: NDArray[np.uint8]) -> torch.Tensor:

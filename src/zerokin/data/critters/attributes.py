@@ -64,7 +64,12 @@ VALUES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 ATTRIBUTE_NAMES: tuple[str, ...] = (
-    *(f"{group}::{value}" for group, values in CHOICES.items() for value in values if value != "none"),
+    *(
+        f"{group}::{value}"
+        for group, values in CHOICES.items()
+        for value in values
+        if value != "none"
+    ),
     *(f"{name}::{list(grades)[-1]}" for name, grades in GRADES.items()),
     *(f"has::{name}" for name in FLAGS),
 )

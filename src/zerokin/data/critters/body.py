@@ -83,7 +83,8 @@ def _arc(centre: tuple[float, float], rx: float, ry: float, start: float, stop: 
 def _outward(spine: Points) -> Points:
     along = np.gradient(spine, axis=0)
     along /= np.sqrt((along**2).sum(axis=1, keepdims=True)) + 1e-9
-    return along[:, ::-1] * (-1.0, 1.0)
+    outward: Points = along[:, ::-1] * (-1.0, 1.0)
+    return outward
 
 
 def plan(attributes: Mapping[str, str], pose: Pose) -> Plan:
@@ -93,7 +94,7 @@ def plan(attributes: Mapping[str, str], pose: Pose) -> Plan:
     legs = 0.0 if attributes["legs"] == "none" else 0.11
     legs += 0.15 if attributes["stance"] == "high" and legs else 0.0
     if body == "snake":
-        return _snake(long_neck, pose)
+        return _snake(long_neck, legs, pose)
     if body == "round":
         torso = ellipse(0.0, 0.0, 0.28, 0.245)
         spine = _arc((0.0, 0.0), 0.28, 0.245, 52, 168)
@@ -103,7 +104,9 @@ def plan(attributes: Mapping[str, str], pose: Pose) -> Plan:
         belly, bottom = ellipse(0.06, 0.14, 0.22, 0.15, -0.2), 0.245
     elif body == "long":
         torso = smooth(_LONG)
-        spine = curve([(0.22, -0.14), (0.05, -0.135), (-0.15, -0.13), (-0.27, -0.115), (-0.33, -0.03)])
+        spine = curve(
+            [(0.22, -0.14), (0.05, -0.135), (-0.15, -0.13), (-0.27, -0.115), (-0.33, -0.03)]
+        )
         head = (0.345, -0.205, 0.15)
         hips = np.array([(-0.23, 0.05), (0.0, 0.07), (0.22, 0.05)])
         tail, shoulder = (-0.31, -0.03, 0.0), (0.03, -0.07)
@@ -117,7 +120,9 @@ def plan(attributes: Mapping[str, str], pose: Pose) -> Plan:
         belly, bottom = ellipse(0.06, 0.06, 0.12, 0.17, 0.05), 0.24
     else:
         torso = smooth(_HUMP)
-        spine = curve([(0.22, -0.14), (0.15, -0.21), (-0.01, -0.27), (-0.17, -0.21), (-0.30, -0.04)])
+        spine = curve(
+            [(0.22, -0.14), (0.15, -0.21), (-0.01, -0.27), (-0.17, -0.21), (-0.30, -0.04)]
+        )
         head = (0.305, -0.02, 0.165)
         hips = np.array([(-0.19, 0.11), (-0.01, 0.13), (0.15, 0.11)])
         tail, shoulder = (-0.29, 0.02, 0.1), (-0.04, -0.12)
@@ -142,7 +147,7 @@ def plan(attributes: Mapping[str, str], pose: Pose) -> Plan:
     )
 
 
-def _snake(long_neck: bool, pose: Pose) -> Plan:
+def _snake(long_neck: bool, legs: float, pose: Pose) -> Plan:
     """Coil along the ground, then rise to the head."""
     wave = 0.035 * pose.sway
     rise = 0.14 if long_neck else 0.0
@@ -152,7 +157,7 @@ def _snake(long_neck: bool, pose: Pose) -> Plan:
         (0.06, 0.12, 0.12), (0.20, 0.05, 0.118), (0.20, -0.09 - rise / 2, 0.10), (*head[:2], 0.09),
     ])  # fmt: skip
     spine = curve(path[:, :2] - (0.0, 1.0) * path[:, 2:])[::-1][9:]
-    under = curve(path[1:6] + (0.0, 0.045, -0.045))
+    under = curve(path[1:6] + np.array((0.0, 0.045, -0.045)))
     return Plan(
         torso=tube(path),
         spine=spine,
@@ -163,5 +168,5 @@ def _snake(long_neck: bool, pose: Pose) -> Plan:
         tail=(-0.35, 0.10 + wave, -0.1),
         shoulder=(0.02, 0.06),
         belly=tube(under),
-        ground=0.24,
+        ground=0.24 + 0.8 * legs,
     )

@@ -1,38 +1,15 @@
-"""The places critters live in: a background with clutter, and what stands in front of them."""
+"""The places critters live in: a background with scenery and clutter."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
 
-from zerokin.data.critters.pen import INK, Colour, Pen, Points, curve, ellipse, mix, smooth
-
-WHITE: Colour = (255, 255, 255)
-
-
-@dataclass(frozen=True)
-class Palette:
-    """Colours of a habitat: sky above and at the horizon, ground far and near, and its plants."""
-
-    sky: Colour
-    haze: Colour
-    far: Colour
-    near: Colour
-    plant: Colour
-    stone: Colour
-
-
-PALETTES: Mapping[str, Palette] = {
-    "meadow": Palette((168, 212, 236), (232, 242, 226), (176, 208, 130), (146, 190, 104), (96, 152, 78), (186, 180, 166)),
-    "forest": Palette((120, 158, 130), (186, 208, 168), (122, 146, 92), (104, 126, 78), (70, 112, 72), (130, 124, 108)),
-    "desert": Palette((246, 214, 164), (252, 238, 206), (236, 196, 132), (226, 178, 112), (122, 156, 104), (202, 146, 104)),
-    "shore": Palette((178, 222, 240), (236, 246, 246), (122, 188, 208), (238, 220, 176), (120, 170, 130), (176, 168, 164)),
-    "snow": Palette((190, 206, 230), (232, 238, 248), (222, 232, 246), (244, 248, 255), (112, 148, 142), (160, 170, 190)),
-    "cave": Palette((84, 78, 120), (128, 116, 164), (108, 98, 142), (130, 118, 160), (104, 150, 156), (98, 90, 126)),
-}  # fmt: skip
+from zerokin.data.critters.clutter import rock, tuft
+from zerokin.data.critters.palette import PALETTES, Palette
+from zerokin.data.critters.pen import INK, WHITE, Colour, Pen, Points, curve, ellipse, mix
 
 
 def backdrop(pen: Pen, place: str, horizon: float, rng: np.random.Generator) -> None:
@@ -45,61 +22,6 @@ def backdrop(pen: Pen, place: str, horizon: float, rng: np.random.Generator) -> 
         pen.fill(ellipse(x, y, rng.uniform(0.08, 0.22), 0.02), mix(palette.near, INK, 0.16))
     for _ in range(rng.integers(1, 4)):
         _small(pen, place, palette, rng.uniform(0, 1), rng.uniform(horizon + 0.04, 0.98), rng)
-
-
-def foreground(pen: Pen, place: str, x: float, y: float, size: float, rng: np.random.Generator) -> None:
-    """Put something of the habitat in front of the animal."""
-    palette = PALETTES[place]
-    kind = rng.integers(3)
-    if kind == 0:
-        rock(pen, x, y, size, mix(palette.stone, WHITE, rng.uniform(0, 0.2)), rng)
-    elif kind == 1:
-        tuft(pen, x, y, size * 1.2, mix(palette.plant, palette.near, rng.uniform(0, 0.4)), rng)
-    else:
-        bush(pen, x, y, size, mix(palette.plant, INK, rng.uniform(0, 0.15)), rng)
-
-
-def branch(pen: Pen, palette_of: str, rng: np.random.Generator) -> None:
-    """Hang leaves into the picture from a corner."""
-    plant = PALETTES[palette_of].plant
-    side = rng.choice((0.0, 1.0))
-    towards = 1.0 if side == 0.0 else -1.0
-    y, reach = rng.uniform(0.0, 0.25), rng.uniform(0.22, 0.38)
-    path = curve([(side, y), (side + 0.5 * towards * reach, y + 0.06), (side + towards * reach, y + 0.14)])
-    pen.stroke(path, mix((120, 90, 70), INK, 0.3), 2.0)
-    for at in range(2, len(path), 2):
-        for turn in (-0.9, 0.9):
-            leaf = pen.at(*path[at], 1.0, turn + rng.uniform(-0.3, 0.3) + 0.4 * towards)
-            leaf.shape(ellipse(0.055 * towards, 0.0, 0.06, 0.026), mix(plant, WHITE, rng.uniform(0, 0.2)))
-
-
-def tuft(pen: Pen, x: float, y: float, size: float, colour: Colour, rng: np.random.Generator) -> None:
-    """Draw a tuft of grass rooted at (x, y)."""
-    for step, lean in enumerate(np.linspace(-0.6, 0.6, 6)):
-        tip = (x + lean * size + rng.uniform(-0.02, 0.02), y - size * rng.uniform(0.65, 1.0))
-        root = x + 0.5 * lean * size
-        blade = np.array([(root - 0.14 * size, y), tip, (root + 0.14 * size, y)])
-        pen.fill(blade, mix(colour, INK, 0.22 * (step % 2)))
-
-
-def rock(pen: Pen, x: float, y: float, size: float, colour: Colour, rng: np.random.Generator) -> None:
-    """Draw a boulder that stands on (x, y)."""
-    knots = np.array([(-1.0, 0.0), (-0.85, -0.55), (-0.2, -0.9), (0.5, -0.75), (0.95, -0.2), (1.0, 0.0)])
-    outline = smooth(knots * rng.uniform(0.85, 1.1, (6, 1)) * (size, 0.8 * size) + (x, y))
-    pen.edge(outline, ink=mix(colour, INK, 0.6))
-    pen.fill(outline, colour)
-    pen.fill(ellipse(x - 0.2 * size, y - 0.52 * size, 0.35 * size, 0.12 * size, -0.3), WHITE, 60)
-
-
-def bush(pen: Pen, x: float, y: float, size: float, colour: Colour, rng: np.random.Generator) -> None:
-    """Draw a low round bush."""
-    lumps = [(x + size * dx, y - size * dy, size * rng.uniform(0.34, 0.46)) for dx, dy in ((-0.55, 0.15), (0.5, 0.18), (0.0, 0.42))]
-    for lump in lumps:
-        pen.edge(ellipse(lump[0], lump[1], lump[2], lump[2]), ink=mix(colour, INK, 0.5))
-    for lump in lumps:
-        pen.disc(*lump, colour)
-    for cx, cy, r in lumps:
-        pen.fill(ellipse(cx - 0.2 * r, cy - 0.35 * r, 0.4 * r, 0.25 * r), WHITE, 45)
 
 
 def _gradient(image: Image.Image, palette: Palette, rng: np.random.Generator) -> None:
@@ -134,9 +56,24 @@ def _forest(pen: Pen, palette: Palette, horizon: float, rng: np.random.Generator
     for x in rng.uniform(0, 1, rng.integers(3, 7)):
         half, share = rng.uniform(0.02, 0.05), rng.uniform(0.15, 0.6)
         trunk = mix((112, 88, 74), palette.haze, share)
-        pen.fill(np.array([(x - half, -0.1), (x + half, -0.1), (x + half * 1.3, horizon + 0.05), (x - half * 1.3, horizon + 0.05)]), trunk)
+        pen.fill(
+            np.array(
+                [
+                    (x - half, -0.1),
+                    (x + half, -0.1),
+                    (x + half * 1.3, horizon + 0.05),
+                    (x - half * 1.3, horizon + 0.05),
+                ]
+            ),
+            trunk,
+        )
     for x in rng.uniform(-0.05, 1.05, rng.integers(4, 8)):
-        pen.disc(x, rng.uniform(-0.05, 0.08), rng.uniform(0.10, 0.17), mix(palette.plant, palette.sky, rng.uniform(0, 0.5)))
+        pen.disc(
+            x,
+            rng.uniform(-0.05, 0.08),
+            rng.uniform(0.10, 0.17),
+            mix(palette.plant, palette.sky, rng.uniform(0, 0.5)),
+        )
     pen.fill(_floor(horizon + 0.03), palette.near)
 
 
@@ -149,14 +86,28 @@ def _desert(pen: Pen, palette: Palette, horizon: float, rng: np.random.Generator
         _cactus(pen, x, horizon + 0.06, rng.uniform(0.12, 0.24), palette.plant)
     pen.fill(_floor(horizon + 0.06), palette.near)
     for y in rng.uniform(horizon + 0.08, 1.0, 3):
-        pen.stroke(curve([(0.0, y), (0.35, y + 0.03), (0.7, y - 0.01), (1.0, y + 0.02)]), mix(palette.near, WHITE, 0.35), 1.2)
+        pen.stroke(
+            curve([(0.0, y), (0.35, y + 0.03), (0.7, y - 0.01), (1.0, y + 0.02)]),
+            mix(palette.near, WHITE, 0.35),
+            1.2,
+        )
 
 
 def _cactus(pen: Pen, x: float, y: float, height: float, colour: Colour) -> None:
     stem = ellipse(x, y - 0.5 * height, 0.16 * height, 0.55 * height)
     arm = ellipse(x + 0.30 * height, y - 0.55 * height, 0.10 * height, 0.26 * height)
     pen.fill(arm, mix(colour, INK, 0.1))
-    pen.fill(np.array([(x, y - 0.45 * height), (x + 0.32 * height, y - 0.45 * height), (x + 0.32 * height, y - 0.32 * height), (x, y - 0.32 * height)]), mix(colour, INK, 0.1))
+    pen.fill(
+        np.array(
+            [
+                (x, y - 0.45 * height),
+                (x + 0.32 * height, y - 0.45 * height),
+                (x + 0.32 * height, y - 0.32 * height),
+                (x, y - 0.32 * height),
+            ]
+        ),
+        mix(colour, INK, 0.1),
+    )
     pen.fill(stem, colour)
 
 
@@ -165,22 +116,56 @@ def _shore(pen: Pen, palette: Palette, horizon: float, rng: np.random.Generator)
     pen.fill(_floor(sea), palette.far)
     for y in np.linspace(sea + 0.04, horizon + 0.1, 4):
         x = rng.uniform(0.0, 0.6)
-        pen.stroke(curve([(x, y), (x + 0.12, y - 0.012), (x + 0.26, y), (x + 0.4, y - 0.01)]), mix(palette.far, WHITE, 0.5), 1.3)
+        pen.stroke(
+            curve([(x, y), (x + 0.12, y - 0.012), (x + 0.26, y), (x + 0.4, y - 0.01)]),
+            mix(palette.far, WHITE, 0.5),
+            1.3,
+        )
     top = horizon + 0.10
-    beach = curve([(-0.1, top + rng.uniform(-0.03, 0.03)), (0.4, top + rng.uniform(-0.03, 0.03)), (1.1, top + rng.uniform(-0.03, 0.03))])
-    pen.fill(np.concatenate([beach - (0.0, 0.025), [(1.1, 1.1), (-0.1, 1.1)]]), mix(palette.far, WHITE, 0.75))
+    beach = curve(
+        [
+            (-0.1, top + rng.uniform(-0.03, 0.03)),
+            (0.4, top + rng.uniform(-0.03, 0.03)),
+            (1.1, top + rng.uniform(-0.03, 0.03)),
+        ]
+    )
+    pen.fill(
+        np.concatenate([beach - (0.0, 0.025), [(1.1, 1.1), (-0.1, 1.1)]]),
+        mix(palette.far, WHITE, 0.75),
+    )
     pen.fill(np.concatenate([beach, [(1.1, 1.1), (-0.1, 1.1)]]), palette.near)
 
 
 def _snow(pen: Pen, palette: Palette, horizon: float, rng: np.random.Generator) -> None:
     for x in rng.uniform(0, 1, 3):
         peak, wide = rng.uniform(0.12, 0.32), rng.uniform(0.25, 0.4)
-        pen.fill(np.array([(x - wide, horizon + 0.1), (x, horizon - peak), (x + wide, horizon + 0.1)]), mix(palette.stone, palette.haze, 0.35))
-        pen.fill(np.array([(x - 0.35 * wide, horizon - 0.65 * peak + 0.03), (x, horizon - peak), (x + 0.35 * wide, horizon - 0.65 * peak + 0.03)]), WHITE)
+        pen.fill(
+            np.array([(x - wide, horizon + 0.1), (x, horizon - peak), (x + wide, horizon + 0.1)]),
+            mix(palette.stone, palette.haze, 0.35),
+        )
+        pen.fill(
+            np.array(
+                [
+                    (x - 0.35 * wide, horizon - 0.65 * peak + 0.03),
+                    (x, horizon - peak),
+                    (x + 0.35 * wide, horizon - 0.65 * peak + 0.03),
+                ]
+            ),
+            WHITE,
+        )
     for x in rng.uniform(0, 1, rng.integers(1, 5)):
         height = rng.uniform(0.12, 0.26)
         for lift in (0.0, 0.33, 0.62):
-            pen.fill(np.array([(x - height * (0.36 - 0.3 * lift), horizon + 0.06 - lift * height), (x, horizon + 0.06 - height * (lift + 0.5)), (x + height * (0.36 - 0.3 * lift), horizon + 0.06 - lift * height)]), palette.plant)
+            pen.fill(
+                np.array(
+                    [
+                        (x - height * (0.36 - 0.3 * lift), horizon + 0.06 - lift * height),
+                        (x, horizon + 0.06 - height * (lift + 0.5)),
+                        (x + height * (0.36 - 0.3 * lift), horizon + 0.06 - lift * height),
+                    ]
+                ),
+                palette.plant,
+            )
     _hill(pen, palette.near, horizon + 0.06, 0.05, rng)
     for x, y in rng.uniform(0, 1, (rng.integers(4, 14), 2)):
         pen.disc(x, y, 0.010, WHITE)
@@ -190,24 +175,52 @@ def _cave(pen: Pen, palette: Palette, horizon: float, rng: np.random.Generator) 
     _hill(pen, mix(palette.sky, palette.far, 0.5), horizon, 0.25, rng)
     for x in rng.uniform(0, 1, rng.integers(3, 7)):
         half, reach = rng.uniform(0.03, 0.07), rng.uniform(0.08, 0.28)
-        pen.fill(np.array([(x - half, -0.05), (x + rng.uniform(-0.02, 0.02), reach), (x + half, -0.05)]), palette.stone)
+        pen.fill(
+            np.array([(x - half, -0.05), (x + rng.uniform(-0.02, 0.02), reach), (x + half, -0.05)]),
+            palette.stone,
+        )
     pen.fill(_floor(horizon + 0.03), palette.near)
     hues: tuple[Colour, ...] = ((140, 220, 230), (206, 160, 240), (150, 232, 180))
     for x in rng.uniform(0, 1, rng.integers(1, 5)):
-        y, height, hue = horizon + rng.uniform(0.02, 0.12), rng.uniform(0.06, 0.14), hues[rng.integers(3)]
-        pen.fill(np.array([(x - 0.03, y), (x - 0.02, y - 0.7 * height), (x + 0.005, y - height), (x + 0.03, y - 0.6 * height), (x + 0.03, y)]), hue)
-        pen.fill(np.array([(x, y), (x + 0.005, y - height), (x + 0.03, y - 0.6 * height), (x + 0.03, y)]), mix(hue, INK, 0.25))
+        y, height, hue = (
+            horizon + rng.uniform(0.02, 0.12),
+            rng.uniform(0.06, 0.14),
+            hues[rng.integers(3)],
+        )
+        pen.fill(
+            np.array(
+                [
+                    (x - 0.03, y),
+                    (x - 0.02, y - 0.7 * height),
+                    (x + 0.005, y - height),
+                    (x + 0.03, y - 0.6 * height),
+                    (x + 0.03, y),
+                ]
+            ),
+            hue,
+        )
+        pen.fill(
+            np.array(
+                [(x, y), (x + 0.005, y - height), (x + 0.03, y - 0.6 * height), (x + 0.03, y)]
+            ),
+            mix(hue, INK, 0.25),
+        )
 
 
 def _floor(level: float) -> Points:
     return np.array([(-0.1, level), (1.1, level), (1.1, 1.1), (-0.1, 1.1)])
 
 
-def _small(pen: Pen, place: str, palette: Palette, x: float, y: float, rng: np.random.Generator) -> None:
+def _small(
+    pen: Pen, place: str, palette: Palette, x: float, y: float, rng: np.random.Generator
+) -> None:
     if rng.random() < 0.45:
         rock(pen, x, y, rng.uniform(0.025, 0.06), palette.stone, rng)
     elif place == "cave":
-        pen.fill(np.array([(x - 0.01, y), (x + 0.01, y), (x + 0.01, y - 0.05), (x - 0.01, y - 0.05)]), (226, 214, 220))
+        pen.fill(
+            np.array([(x - 0.01, y), (x + 0.01, y), (x + 0.01, y - 0.05), (x - 0.01, y - 0.05)]),
+            (226, 214, 220),
+        )
         pen.fill(ellipse(x, y - 0.05, 0.035, 0.022), (226, 140, 170))
     else:
         tuft(pen, x, y, rng.uniform(0.05, 0.10), palette.plant, rng)

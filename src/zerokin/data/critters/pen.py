@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ Points: TypeAlias = NDArray[np.float64]
 Colour: TypeAlias = tuple[int, int, int]
 
 INK: Colour = (52, 40, 62)
+WHITE: Colour = (255, 255, 255)
 
 _ANGLES = np.linspace(0.0, 2.0 * np.pi, 26, endpoint=False)
 _CIRCLE = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)
@@ -41,23 +43,36 @@ def ellipse(x: float, y: float, rx: float, ry: float, turn: float = 0.0) -> Poin
     if turn:
         c, s = np.cos(turn), np.sin(turn)
         points = points @ np.array([[c, s], [-s, c]])
-    return points + (x, y)
+    placed: Points = points + np.array((x, y))
+    return placed
 
 
 def smooth(points: ArrayLike) -> Points:
     """Return a closed smooth curve through the points, (5 n, 2)."""
     knots = np.asarray(points, dtype=np.float64)
-    n = len(knots)
-    around = np.arange(n)[:, None] + np.arange(-1, 3)[None, :]
-    return (_BASIS @ knots[around % n]).reshape(-1, knots.shape[1])
+    return (_BASIS @ knots[_around(len(knots))]).reshape(-1, knots.shape[1])
 
 
 def curve(points: ArrayLike) -> Points:
     """Return an open smooth curve through the points, (5 (n - 1) + 1, d)."""
     knots = np.asarray(points, dtype=np.float64)
-    n = len(knots)
-    around = np.clip(np.arange(n - 1)[:, None] + np.arange(-1, 3)[None, :], 0, n - 1)
-    return np.concatenate([(_BASIS @ knots[around]).reshape(-1, knots.shape[1]), knots[-1:]])
+    return np.concatenate(
+        [(_BASIS @ knots[_along(len(knots))]).reshape(-1, knots.shape[1]), knots[-1:]]
+    )
+
+
+@cache
+def _around(n: int) -> NDArray[np.intp]:
+    """Return the four knots that shape each span of a closed curve, (n, 4)."""
+    around: NDArray[np.intp] = (np.arange(n)[:, None] + np.arange(-1, 3)[None, :]) % n
+    return around
+
+
+@cache
+def _along(n: int) -> NDArray[np.intp]:
+    """Return the four knots that shape each span of an open curve, (n - 1, 4)."""
+    spans: NDArray[np.intp] = np.arange(n - 1)[:, None] + np.arange(-1, 3)[None, :]
+    return spans.clip(0, n - 1)
 
 
 def tube(path: ArrayLike) -> Points:
@@ -87,6 +102,8 @@ class Pen:
         Width of outlines in pixels.
     ink
         Colour of outlines.
+    draw
+        Where to draw, if the canvas has been opened already.
     """
 
     def __init__(
@@ -97,13 +114,14 @@ class Pen:
         offset: Points,
         line: float,
         ink: Colour = INK,
+        draw: ImageDraw.ImageDraw | None = None,
     ) -> None:
         self.image = image
         self.matrix = matrix
         self.offset = offset
         self.line = line
         self.ink = ink
-        self._draw = ImageDraw.Draw(image, "RGBA")
+        self._draw = draw or ImageDraw.Draw(image, "RGBA")
 
     def at(self, x: float, y: float, scale: float = 1.0, turn: float = 0.0) -> Pen:
         """Return a pen for a part: its origin at (x, y), its unit ``scale``, turned."""
@@ -114,6 +132,7 @@ class Pen:
             offset=self.matrix @ np.array([x, y]) + self.offset,
             line=self.line,
             ink=self.ink,
+            draw=self._draw,
         )
 
     def on(self, image: Image.Image) -> Pen:
@@ -130,14 +149,16 @@ class Pen:
 
     def edge(self, points: Points, *, ink: Colour | None = None) -> None:
         """Draw the outline of a closed shape: fills that follow cover its inner half."""
-        placed = self.place(points)
-        flat = [*placed.ravel().tolist(), *placed[0].tolist(), *placed[1].tolist()]
-        self._draw.line(flat, fill=ink or self.ink, width=round(2 * self.line))
+        self._edge(self.place(points).ravel().tolist(), ink or self.ink)
 
-    def shape(self, points: Points, colour: Colour, alpha: int = 255) -> None:
+    def shape(self, points: Points, colour: Colour) -> None:
         """Outline and fill a closed shape."""
-        self.edge(points)
-        self.fill(points, colour, alpha)
+        flat = self.place(points).ravel().tolist()
+        self._edge(flat, self.ink)
+        self._draw.polygon(flat, fill=(*colour, 255))
+
+    def _edge(self, flat: list[float], ink: Colour) -> None:
+        self._draw.line(flat + flat[:4], fill=(*ink, 255), width=round(2 * self.line))
 
     def stroke(self, points: Points, colour: Colour, width: float, alpha: int = 255) -> None:
         """Draw an open line; the width counts in outline widths."""

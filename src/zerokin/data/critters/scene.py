@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from zerokin.data.critters import limbs
-from zerokin.data.critters.attributes import CHOICES
+from zerokin.data.critters.attributes import CHOICES, VALUES
 from zerokin.data.critters.body import Plan, Pose, plan
-from zerokin.data.critters.habitat import backdrop, branch, foreground
+from zerokin.data.critters.clutter import branch, foreground
+from zerokin.data.critters.habitat import backdrop
 from zerokin.data.critters.head import head
 from zerokin.data.critters.pen import INK, Colour, Pen, ellipse, mix
 from zerokin.data.critters.skin import ACCENTS, COATS, cover
@@ -23,7 +24,13 @@ PICTURES_PER_SPECIES = 60
 HOME = 0.7
 """Share of pictures in the species' own habitat; the others are spread over the rest."""
 
-_FINER = 4
+VARIABLE = ("coat", "accent", "pattern")
+"""What an individual may have otherwise than its species."""
+
+VARIATION = 0.16
+"""Chance that an individual departs from its species in one of these."""
+
+_FINER = 3
 _SIZES = {"small": 0.80, "medium": 0.92, "large": 1.06}
 
 
@@ -59,9 +66,9 @@ def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArr
     if not 16 <= size <= 1024:
         raise InvalidInput(f"size must lie in 16..1024 pixels: got {size}")
     # A stream for each concern: one that draws more numbers leaves the others as they were.
-    where, how, marks, light, front = (
+    where, kind, how, marks, light, front = (
         np.random.Generator(np.random.PCG64([seed, species.key, index, concern]))
-        for concern in range(5)
+        for concern in range(6)
     )
     side = size * _FINER
     canvas = Image.new("RGB", (side, side))
@@ -71,7 +78,7 @@ def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArr
         others = [other for other in CHOICES["habitat"] if other != place]
         place = others[where.integers(len(others))]
     backdrop(ground, place, where.uniform(0.46, 0.62), where)
-    box = _animal(ground, species.attributes, how, marks)
+    box = _animal(ground, _individual(species.attributes, kind), how, marks)
     _occlude(ground, place, box, front)
     return _lit(canvas.reduce(_FINER), light)
 
@@ -85,12 +92,12 @@ def _animal(
     """Draw the animal on the ground; return its middle and foot line: x, y, width."""
     pose = Pose(*how.uniform(-1.0, 1.0, 5).tolist())
     mirror = 1.0 if how.random() < 0.5 else -1.0
-    tilt, turn, squash = how.normal(0.0, 0.09), how.normal(0.0, 0.14), how.uniform(0.86, 1.0)
-    zoom, across, feet = how.uniform(0.84, 1.06), how.normal(0.0, 0.05), how.uniform(0.80, 0.93)
+    tilt, turn, squash = how.normal(0.0, 0.11), how.normal(0.0, 0.16), how.uniform(0.80, 1.0)
+    zoom, across, feet = how.uniform(0.52, 1.06), how.normal(0.0, 0.09), how.uniform(0.80, 0.93)
     blink = how.random() < 0.06
     body = plan(attributes, pose)
-    coat = _individual(COATS[attributes["coat"]], how)
-    accent = _individual(ACCENTS[attributes["accent"]], how)
+    coat = _tinted(COATS[attributes["coat"]], how)
+    accent = _tinted(ACCENTS[attributes["accent"]], how)
     left, top, right = _extent(body, attributes)
     scale = min(0.86 / (right - left), 0.84 / (body.ground - top), 1.2)
     scale *= _SIZES[attributes["size"]] * zoom
@@ -99,7 +106,7 @@ def _animal(
     side = ground.matrix[0, 0]
     matrix = side * scale * np.array([[c, -s], [s, c]]) @ np.diag([mirror * squash, 1.0])
     # Wide animals have less room to stand aside.
-    x = 0.5 + across * min(1.0, 2.5 * max(0.1, 1.0 - scale * (right - left)))
+    x = 0.5 + across * min(1.0, 2.5 * max(0.2, 1.0 - scale * (right - left)))
     offset = side * np.array([x, feet]) - matrix @ np.array([middle, body.ground])
     pen = Pen(
         ground.image,
@@ -138,7 +145,7 @@ def _parts(
         limbs.fin(pen, body, pose, accent, near=False)
     limbs.legs(pen, body, attributes, pose, coat, near=False)
     limbs.tail(pen, body, attributes["tail"], pose, coat, accent, marks)
-    limbs.behind_back(pen, body, attributes["back"], coat, accent)
+    limbs.behind_back(pen, body, attributes["back"], accent)
     limbs.legs(pen, body, attributes, pose, coat, near=True)
     cover(pen, body, attributes, coat=coat, accent=accent, rng=marks)
     if attributes["back"] == "shell":
@@ -166,9 +173,23 @@ def _extent(body: Plan, attributes: Mapping[str, str]) -> tuple[float, float, fl
     return left, top, x + r * (1.0 + muzzle)
 
 
-def _individual(colour: Colour, how: np.random.Generator) -> Colour:
+def _individual(attributes: Mapping[str, str], kind: np.random.Generator) -> Mapping[str, str]:
+    """Return the attributes of one animal, which may depart from its kind in what varies."""
+    own = dict(attributes)
+    for group in VARIABLE:
+        others = [value for value in VALUES[group] if value != attributes[group]]
+        departs, choice = kind.random(2)
+        if departs < VARIATION:
+            own[group] = others[int(choice * len(others))]
+    if own["coat"] == own["accent"]:
+        own["accent"] = attributes["accent"]
+    return own
+
+
+def _tinted(colour: Colour, how: np.random.Generator) -> Colour:
     """Return the colour of one animal of its kind."""
-    r, g, b = (int(np.clip(channel + how.normal(0.0, 7.0), 0, 255)) for channel in colour)
+    shift = how.normal(0.0, 9.0, 3).tolist()
+    r, g, b = (min(255, max(0, round(c + s))) for c, s in zip(colour, shift, strict=True))
     return (r, g, b)
 
 
@@ -181,10 +202,11 @@ def _occlude(
     pen: Pen, place: str, box: tuple[float, float, float], front: np.random.Generator
 ) -> None:
     x, feet, width = box
-    if front.random() < 0.5:
-        at = x + front.uniform(-0.5, 0.5) * width
-        foreground(pen, place, at, feet + front.uniform(0.03, 0.08), front.uniform(0.10, 0.19), front)
-    if front.random() < 0.18:
+    for chance in (0.65, 0.35):
+        if front.random() < chance:
+            at, below = x + front.uniform(-0.5, 0.5) * width, feet + front.uniform(0.03, 0.08)
+            foreground(pen, place, at, below, front.uniform(0.12, 0.27), front)
+    if front.random() < 0.25:
         branch(pen, place, front)
 
 
@@ -192,7 +214,11 @@ def _lit(picture: Image.Image, light: np.random.Generator) -> NDArray[np.uint8]:
     """Change brightness, cast, direction of light and grain of the finished picture."""
     pixels = np.asarray(picture, dtype=np.float32)
     side = pixels.shape[0]
-    bright, warm, green = light.uniform(0.80, 1.15), light.normal(0.0, 0.07), light.normal(0.0, 0.025)
+    bright, warm, green = (
+        light.uniform(0.78, 1.16),
+        light.normal(0.0, 0.09),
+        light.normal(0.0, 0.035),
+    )
     slope = light.normal(0.0, 0.10, 2)
     line = np.linspace(-1.0, 1.0, side)
     field = bright * (1.0 + slope[0] * line[None, :] + slope[1] * line[:, None])
@@ -200,4 +226,5 @@ def _lit(picture: Image.Image, light: np.random.Generator) -> NDArray[np.uint8]:
     cast = np.array([1.0 + warm, 1.0 + green, 1.0 - warm], dtype=np.float32)
     grain = light.standard_normal((side, side), dtype=np.float32) * 3.0
     lit = pixels * (field.astype(np.float32)[:, :, None] * cast) + grain[:, :, None]
-    return np.clip(lit + 0.5, 0, 255).astype(np.uint8)
+    shown: NDArray[np.uint8] = np.clip(lit + 0.5, 0, 255).astype(np.uint8)
+    return shown

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from zerokin.data.critters.body import Plan
-from zerokin.data.critters.pen import INK, Colour, Pen, Points, ellipse, mix, smooth
+from zerokin.data.critters.pen import INK, WHITE, Colour, Pen, Points, ellipse, mix, smooth, tube
 
 COATS: Mapping[str, Colour] = {
     "russet": (196, 102, 64),
@@ -27,7 +27,6 @@ ACCENTS: Mapping[str, Colour] = {
     "sky": (130, 198, 236),
     "lemon": (250, 224, 96),
 }
-WHITE: Colour = (255, 255, 255)
 
 
 def furry(outline: Points, rng: np.random.Generator) -> Points:
@@ -37,8 +36,11 @@ def furry(outline: Points, rng: np.random.Generator) -> Points:
     middle = dense.mean(axis=0)
     away = dense - middle
     away /= np.sqrt((away**2).sum(axis=1, keepdims=True))
-    tufts = np.where(np.arange(len(dense)) % 2, 0.024, -0.004) + rng.uniform(-0.006, 0.006, len(dense))
-    return dense + away * tufts[:, None] + away[:, ::-1] * (0.35, -0.35) * tufts[:, None]
+    tufts = np.where(np.arange(len(dense)) % 2, 0.024, -0.004) + rng.uniform(
+        -0.006, 0.006, len(dense)
+    )
+    tips: Points = dense + (away + away[:, ::-1] * (0.35, -0.35)) * tufts[:, None]
+    return tips
 
 
 def cover(
@@ -55,7 +57,7 @@ def cover(
     torso = furry(plan.torso, rng) if skin == "fur" else plan.torso
     if skin == "spines":
         _quills(pen, plan, coat, rng)
-    neck = _neck(plan)
+    neck = tube(plan.neck)
     pen.edge(torso)
     pen.edge(neck)
     pen.fill(torso, coat)
@@ -82,20 +84,12 @@ def cover(
     pen.image.paste(layer, mask=mask)
 
 
-def _neck(plan: Plan) -> Points:
-    from zerokin.data.critters.pen import tube
-
-    return tube(plan.neck)
-
-
 def _box(plan: Plan) -> tuple[float, float, float, float]:
     low, high = plan.torso.min(axis=0), plan.torso.max(axis=0)
     return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
 
-def _markings(
-    pen: Pen, plan: Plan, pattern: str, colour: Colour, rng: np.random.Generator
-) -> None:
+def _markings(pen: Pen, plan: Plan, pattern: str, colour: Colour, rng: np.random.Generator) -> None:
     left, top, right, bottom = _box(plan)
     width, height = right - left, bottom - top
     if pattern == "stripes":
@@ -123,7 +117,8 @@ def _markings(
     elif pattern == "patches":
         for cx, cy in ((0.2, 0.28), (0.62, 0.18), (0.88, 0.62), (0.42, 0.74)):
             knots = ellipse(0.0, 0.0, 0.105, 0.085)[::4] * rng.uniform(0.65, 1.2, (7, 1))
-            shift = rng.uniform(-0.035, 0.035, 2) + (left + cx * width, top + cy * height)
+            middle = np.array((left + cx * width, top + cy * height))
+            shift = rng.uniform(-0.035, 0.035, 2) + middle
             pen.fill(smooth(knots + shift), colour)
 
 
@@ -133,7 +128,9 @@ def _scales(pen: Pen, plan: Plan, colour: Colour) -> None:
     arc = np.stack([np.cos(angles), np.sin(angles)], axis=1) * (0.042, 0.036)
     for row, y in enumerate(np.arange(top + 0.01, bottom, 0.058)):
         xs = np.arange(left - 0.04 * (row % 2), right + 0.04, 0.08)
-        zigzag = (arc[::-1][None] + np.stack([xs, np.full_like(xs, y)], axis=1)[:, None]).reshape(-1, 2)
+        zigzag = (arc[::-1][None] + np.stack([xs, np.full_like(xs, y)], axis=1)[:, None]).reshape(
+            -1, 2
+        )
         pen.stroke(zigzag, colour, 0.85)
 
 
@@ -141,7 +138,9 @@ def _hair(pen: Pen, plan: Plan, colour: Colour, rng: np.random.Generator) -> Non
     left, top, right, bottom = _box(plan)
     roots = rng.uniform((left, top), (right, bottom), (14, 2))
     for x, y in roots:
-        tuft = np.array([(x, y), (x - 0.018, y + 0.03), (x - 0.03, y + 0.004), (x - 0.05, y + 0.028)])
+        tuft = np.array(
+            [(x, y), (x - 0.018, y + 0.03), (x - 0.03, y + 0.004), (x - 0.05, y + 0.028)]
+        )
         pen.stroke(tuft, colour, 0.8, 200)
 
 
