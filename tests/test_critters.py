@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from zerokin.data.critters import (
     ATTRIBUTE_NAMES,
@@ -17,11 +18,13 @@ from zerokin.data.critters import (
     SPECIES,
     attribute_matrix,
     find,
+    portrait,
     render,
     scene,
     species,
     validation_folds,
 )
+from zerokin.data.critters.__main__ import main as sheet_command
 from zerokin.data.critters.attributes import FLAGS, GRADES, VALUES
 from zerokin.data.critters.sheet import SEEN, UNSEEN, picture_sheet
 from zerokin.errors import InvalidInput
@@ -177,6 +180,27 @@ def test_size_changes_the_pixels_and_not_the_scene():
         reduced = large.reshape(64, 4, 64, 4, 3).mean(axis=(1, 3))
         assert np.abs(reduced - small).mean() < 8.0
         assert np.abs(reduced - render(one, 2)).mean() > 16.0
+
+
+def test_portraits_are_at_home_and_true_to_kind(monkeypatch):
+    one = find("amber gauzel")
+    picture = portrait(one, size=64)
+    monkeypatch.setattr(scene, "VARIATION", 1.0)
+    monkeypatch.setattr(scene, "HOME", 0.0)
+    np.testing.assert_array_equal(portrait(one, size=64), picture)
+    assert (portrait(one, size=64, seed=1) != picture).mean() > 0.2
+    assert (portrait(with_value(one, "coat", "teal"), size=64) != picture).mean() > 0.02
+
+
+def test_the_command_writes_a_sheet_or_says_what_is_wrong(tmp_path):
+    path = tmp_path / "sheet.png"
+    sheet_command([str(path), "ribbonets"])
+    with Image.open(path) as sheet:
+        assert sheet.width > 6 * 144
+    with pytest.raises(InvalidInput, match="did you mean 'ribbonets'"):
+        sheet_command([str(path), "ribonets"])
+    with pytest.raises(InvalidInput, match="say where to write"):
+        sheet_command([])
 
 
 def test_most_pictures_show_the_own_habitat_and_the_others_vary(monkeypatch):

@@ -1,7 +1,7 @@
 """Critters: an embedded data set of sixty invented animals, drawn on demand, no download."""
 
 from zerokin.data.critters.attributes import ATTRIBUTE_NAMES
-from zerokin.data.critters.scene import PICTURES_PER_SPECIES, render
+from zerokin.data.critters.scene import PICTURES_PER_SPECIES, portrait, render
 from zerokin.data.critters.species import (
     SPECIES,
     Species,
@@ -17,6 +17,7 @@ __all__ = [
     "Species",
     "attribute_matrix",
     "find",
+    "portrait",
     "render",
     "validation_folds",
 ]

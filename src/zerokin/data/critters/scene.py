@@ -65,14 +65,8 @@ def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArr
         raise InvalidInput(f"index and seed must not be negative: got index={index}, seed={seed}")
     if not 16 <= size <= 1024:
         raise InvalidInput(f"size must lie in 16..1024 pixels: got {size}")
-    # A stream for each concern: one that draws more numbers leaves the others as they were.
-    where, kind, how, marks, light, front = (
-        np.random.Generator(np.random.PCG64([seed, species.key, index, concern]))
-        for concern in range(6)
-    )
-    side = size * _FINER
-    canvas = Image.new("RGB", (side, side))
-    ground = Pen(canvas, matrix=np.eye(2) * side, offset=np.zeros(2), line=0.009 * side)
+    where, kind, how, marks, light, front = _streams(species, index, seed)
+    ground = _canvas(size)
     place = species.attributes["habitat"]
     if where.random() >= HOME:
         others = [other for other in CHOICES["habitat"] if other != place]
@@ -80,7 +74,45 @@ def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArr
     backdrop(ground, place, where.uniform(0.46, 0.62), where)
     box = _animal(ground, _individual(species.attributes, kind), how, marks)
     _occlude(ground, place, box, front)
-    return _lit(canvas.reduce(_FINER), light)
+    return _lit(ground.image.reduce(_FINER), light)
+
+
+def portrait(species: Species, *, seed: int = 0, size: int = 256) -> NDArray[np.uint8]:
+    """Draw a species as a field guide would: at home, true to its kind, near, nothing in front.
+
+    Parameters
+    ----------
+    species
+        What to draw.
+    seed
+        Chooses pose and scenery.
+    size
+        Side of the picture in pixels.
+
+    Returns
+    -------
+    numpy.ndarray
+        The picture, (size, size, 3), uint8.
+    """
+    where, _, how, marks, _, _ = _streams(species, 0, seed)
+    ground = _canvas(size)
+    backdrop(ground, species.attributes["habitat"], where.uniform(0.46, 0.62), where)
+    _animal(ground, species.attributes, how, marks, near=True)
+    return np.asarray(ground.image.reduce(_FINER))
+
+
+def _streams(species: Species, index: int, seed: int) -> tuple[np.random.Generator, ...]:
+    """Return a stream for each concern: one that draws more leaves the others as they were."""
+    return tuple(
+        np.random.Generator(np.random.PCG64([seed, species.key, index, concern]))
+        for concern in range(6)
+    )
+
+
+def _canvas(size: int) -> Pen:
+    side = size * _FINER
+    image = Image.new("RGB", (side, side))
+    return Pen(image, matrix=np.eye(2) * side, offset=np.zeros(2), line=0.009 * side)
 
 
 def _animal(
@@ -88,6 +120,8 @@ def _animal(
     attributes: Mapping[str, str],
     how: np.random.Generator,
     marks: np.random.Generator,
+    *,
+    near: bool = False,
 ) -> tuple[float, float, float]:
     """Draw the animal on the ground; return its middle and foot line: x, y, width."""
     pose = Pose(*how.uniform(-1.0, 1.0, 5).tolist())
@@ -95,6 +129,8 @@ def _animal(
     tilt, turn, squash = how.normal(0.0, 0.11), how.normal(0.0, 0.16), how.uniform(0.80, 1.0)
     zoom, across, feet = how.uniform(0.52, 1.06), how.normal(0.0, 0.09), how.uniform(0.80, 0.93)
     blink = how.random() < 0.06
+    if near:
+        zoom, across, tilt, blink = 1.0, 0.0, 0.4 * tilt, False
     body = plan(attributes, pose)
     coat = _tinted(COATS[attributes["coat"]], how)
     accent = _tinted(ACCENTS[attributes["accent"]], how)
