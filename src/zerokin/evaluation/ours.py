@@ -21,7 +21,7 @@ from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
 from zerokin.recognition.hubness import hubness
-from zerokin.recognition.kin import kinship
+from zerokin.recognition.kin import kinship, semantic_kinship
 from zerokin.recognition.prototypes import PrototypeRule
 
 Made = TypeVar("Made")
@@ -37,7 +37,9 @@ DEFAULTS = {
     "grouping": "agglomerative",
     "branching": 2,
     "kin_decay": 0.5,
-    "kin_shrinkage": 4.0,
+    "kin_semantics": 9.0,
+    "kin_width": 0.5,
+    "kin_shrinkage": 1.0,
     "hub_weight": 0.25,
     "hub_neighbors": 3,
 }
@@ -50,12 +52,12 @@ STAGES = (
         {"inference": "flat"},
         *product_of(
             inference=["kin"],
-            grouping=["kmeans", "agglomerative"],
-            branching=[2, 3, 4, 6],
-            kin_decay=[0.5, 1.0],
-            kin_shrinkage=[1.0, 2.0, 4.0, 8.0],
+            kin_semantics=[0.0, 3.0, 9.0, 27.0],
+            kin_width=[0.25, 0.5, 1.0],
+            kin_shrinkage=[1.0, 2.0, 4.0],
         ),
     ],
+    product_of(grouping=["kmeans", "agglomerative"], branching=[2, 3, 4, 6], kin_decay=[0.5, 1.0]),
     product_of(hub_weight=[0.0, 0.15, 0.25, 0.35], hub_neighbors=[1, 3, 5]),
     [{"beta": 0.0, "epsilon": 0.0}, *product_of(beta=[0.02, 0.1, 0.3], epsilon=[0.0, 0.03, 0.3])],
 )
@@ -145,19 +147,24 @@ class _Shared:
         return self._once(tuple(params[name] for name in names), make)
 
     def _kinship(self, params: Params) -> NDArray[np.float64] | None:
-        """Return the kinship of all classes with the seen ones, if there are superclasses."""
+        """Return the kinship of all classes with the seen ones, or None for flat inference."""
         grouping, branching, decay = (
             params[name] for name in ("grouping", "branching", "kin_decay")
         )
-        if params["inference"] == "flat" or len(self.data.semantics) < branching**2:
+        if params["inference"] == "flat":
             return None
+        Z, width = self.data.semantics, params["kin_width"]
+        near = self._once(("near", width), lambda: semantic_kinship(Z, Z[self.seen], width=width))
+        kin: NDArray[np.float64] = params["kin_semantics"] * near
+        if len(Z) < branching**2:
+            return kin
         tree = self._once(
             ("tree", grouping, branching),
             lambda: ClassHierarchy.from_semantics(
-                self.data.semantics, branching, self.data.random_state, method=grouping
+                Z, branching, self.data.random_state, method=grouping
             ),
         )
-        return self._once(
+        return kin + self._once(
             ("kin", grouping, branching, decay), lambda: kinship(tree, decay=decay)[:, self.seen]
         )
 

@@ -21,7 +21,7 @@ from zerokin.recognition.class_labels import KnownClasses, candidate_positions
 from zerokin.recognition.explanation import Explanation, explain_sample
 from zerokin.recognition.growth import grown_hierarchy
 from zerokin.recognition.hubness import hubness
-from zerokin.recognition.kin import kinship
+from zerokin.recognition.kin import kinship, semantic_kinship
 from zerokin.recognition.prototypes import PrototypeRule
 from zerokin.recognition.pruning import surviving_classes
 from zerokin.recognition.ranking import ranked
@@ -50,11 +50,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The hierarchy's t, and ``"kmeans"`` or ``"agglomerative"``, where `fit` is given none. With
         fewer than t² classes there are no superclasses.
     inference
-        ``"kin"``: prototypes get the offsets that superclasses share (`zerokin.recognition.kin`).
+        ``"kin"``: prototypes are moved as those of their kin miss (see `zerokin.recognition.kin`).
         ``"flat"``: projected semantics alone. ``"paper"``: projected semantics of the classes under
         the ``top_k`` best superclasses of every layer, from the top down.
-    kin_decay, kin_shrinkage
-        Weight of a layer relative to the one below it, and of no offsets at all.
+    kin_decay
+        Weight of a superclass layer relative to the one below it.
+    kin_semantics, kin_width
+        Weight of similar semantics beside shared superclasses, and how far they reach.
+    kin_shrinkage
+        Weight of no offsets at all.
     hub_weight, hub_neighbors
         How much of a prototype's closeness to the means of its nearest seen classes is taken off
         the class's score (see `zerokin.recognition.hubness`).
@@ -92,7 +96,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        alpha: float = 0.99,
+        alpha: float = 0.95,
         beta: float = 0.0,
         epsilon: float = 0.0,
         gamma: float = 3.0,
@@ -105,7 +109,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         grouping: str = "agglomerative",
         inference: Inference = "kin",
         kin_decay: float = 0.5,
-        kin_shrinkage: float = 4.0,
+        kin_semantics: float = 9.0,
+        kin_width: float = 0.5,
+        kin_shrinkage: float = 1.0,
         hub_weight: float = 0.25,
         hub_neighbors: int = 3,
         top_k: int = 3,
@@ -125,6 +131,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.grouping = grouping
         self.inference = inference
         self.kin_decay = kin_decay
+        self.kin_semantics = kin_semantics
+        self.kin_width = kin_width
         self.kin_shrinkage = kin_shrinkage
         self.hub_weight = hub_weight
         self.hub_neighbors = hub_neighbors
@@ -312,9 +320,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _kinship(self) -> NDArray[np.float64] | None:
         """Return the kinship of all classes with the seen ones (C, p)."""
-        if self.inference != "kin" or self.hierarchy_ is None:
+        if self.inference != "kin":
             return None
-        kin: NDArray[np.float64] = kinship(self.hierarchy_, decay=self.kin_decay)[:, self.seen_]
+        seen = self.semantics_[self.seen_]
+        kin = self.kin_semantics * semantic_kinship(self.semantics_, seen, width=self.kin_width)
+        if self.hierarchy_ is not None:
+            kin = kin + kinship(self.hierarchy_, decay=self.kin_decay)[:, self.seen_]
         return kin
 
     def _hub_offsets(self, prototypes: NDArray[np.float64]) -> NDArray[np.float64]:
