@@ -153,7 +153,7 @@ class TorchArrays:
     def sparse(self, matrix: sp.csr_array, dtype: str) -> Any:
         """Bring a sparse matrix here."""
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            warnings.filterwarnings("ignore", "Sparse ")  # in beta, and not checked: known
             return self.xp.sparse_csr_tensor(
                 self.put(matrix.indptr, "int64"),
                 self.put(matrix.indices, "int64"),
