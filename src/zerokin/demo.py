@@ -24,7 +24,7 @@ from zerokin.hierarchy.of_dataset import build_hierarchy, draw_all
 from zerokin.progress import track
 from zerokin.recognition import ZeroShotClassifier, cosine_scores
 
-EPOCHS = 24
+EPOCHS = 10
 RIDGE = 100.0
 SHOWN = 24
 
