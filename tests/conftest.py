@@ -12,7 +12,7 @@ DATA = Path(os.environ.get("ZEROKIN_DATA", Path(__file__).parents[2] / "shared" 
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """Folder with the real data sets (`ZEROKIN_DATA`); tests that need it are skipped without it."""
+    """Folder of the real data sets (`ZEROKIN_DATA`); tests that need it are skipped without."""
     if not (DATA / "cub" / "att_splits.mat").exists():
         pytest.skip(f"no real data at {DATA}: set ZEROKIN_DATA to the folder that holds cub/")
     return DATA

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
@@ -27,6 +28,7 @@ from zerokin.recognition import ZeroShotClassifier, cosine_scores
 EPOCHS = 10
 RIDGE = 100.0
 SHOWN = 24
+ENLARGED = 2
 
 Scores = NDArray[np.floating]
 
@@ -173,10 +175,15 @@ def _draw_answers(
     truth = critters.evaluation_labels(chosen)
     names = critters.classes.names
     sheet = picture_sheet(
-        list(pictures[chosen]),
+        [_enlarged(picture) for picture in pictures[chosen]],
         [names[answer] for answer in named.tolist()],
         highlight=(named != truth).tolist(),
         legend=("named rightly", "wrongly"),
     )
     with replacing(path) as temporary:
         sheet.save(temporary)
+
+
+def _enlarged(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    side = ENLARGED * len(picture)
+    return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.BICUBIC))
