@@ -18,12 +18,13 @@ from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
 from zerokin.recognition.hubness import hubness
-from zerokin.recognition.kin import kinship
+from zerokin.recognition.kin import kinship, semantic_kinship
 from zerokin.recognition.prototypes import PrototypeRule
 from zerokin.recognition.pruning import surviving_classes
 
-NORMALISATIONS = {"unit": (0.95, 3.0), "power-whiten3-unit": (0.99, 3.0)}
+NORMALISATIONS = {"unit": (0.95, 3.0), "power-whiten3-unit": (0.95, 3.0)}
 HUB_WEIGHT, HUB_NEIGHBOURS = 0.25, 3
+SIMILAR, WIDTH = 9.0, 0.5
 
 
 class Fold:
@@ -116,6 +117,14 @@ def study(fold, branching, accuracies, recalls):
     for method, one in trees.items():
         kin = kinship(one, decay=0.5)[:, fold.S]
         accuracies[f"superclass offsets ({method})"].append(fold.accuracy(fold.class_scores(kin)))
+    near = SIMILAR * semantic_kinship(fold.Z, fold.Z[fold.S], width=WIDTH)
+    tree_kin = kinship(trees["agglomerative"], decay=0.5)[:, fold.S]
+    accuracies["offsets by similar semantics"].append(
+        fold.accuracy(fold.class_scores(near, shrinkage=1.0))
+    )
+    accuracies["both offsets"].append(
+        fold.accuracy(fold.class_scores(near + tree_kin, shrinkage=1.0))
+    )
     accuracies["flat search, hubness corrected"].append(fold.accuracy(fold.class_scores(hub=True)))
     for method, one in trees.items():
         kin = kinship(one, decay=0.5)[:, fold.S]
@@ -123,6 +132,12 @@ def study(fold, branching, accuracies, recalls):
         accuracies[f"superclass offsets ({method}), hubness corrected"].append(
             fold.accuracy(scores)
         )
+    accuracies["offsets by similar semantics, hubness corrected"].append(
+        fold.accuracy(fold.class_scores(near, shrinkage=1.0, hub=True))
+    )
+    accuracies["both offsets, hubness corrected"].append(
+        fold.accuracy(fold.class_scores(near + tree_kin, shrinkage=1.0, hub=True))
+    )
 
 
 def main():
