@@ -101,7 +101,8 @@ def check(
     table = Table.grid(padding=(0, 2))
     for name, value in found.facts:
         table.add_row(Text(name, style="bold"), Text(value))
-    out.print(table)
+    if found.facts:
+        out.print(table)
     for line in found.warnings:
         out.print(Text(f"warning: {line}", style="yellow"), soft_wrap=True)
     for line in found.problems:

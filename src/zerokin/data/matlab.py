@@ -25,6 +25,7 @@ def read_mat(path: Path, variables: Sequence[str], optional: Sequence[str] = ())
     from scipy.io import loadmat
 
     existing(path, "MATLAB file", "check the folder")
+    _refuse_cut(path)
     try:
         content = loadmat(path, variable_names=[*variables, *optional])
     except NotImplementedError as error:
@@ -43,6 +44,7 @@ def variable_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     from scipy.io import whosmat
 
     existing(path, "MATLAB file", "check the folder")
+    _refuse_cut(path)
     try:
         return {name: shape for name, shape, _ in whosmat(path)}
     except NotImplementedError as error:
@@ -75,6 +77,21 @@ def map_matrix(path: Path, variable: str) -> NDArray[Any] | None:
                     return np.memmap(path, dtype, "r", offset, shape, order="F")
             file.seek(start + size)
     return None
+
+
+def _refuse_cut(path: Path) -> None:
+    """Refuse a file whose last element goes on beyond its end; SciPy would just not see it."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        header = file.read(HEADER_BYTES)
+        if header[126:128] not in (b"IM", b"MI") or header.startswith(b"MATLAB 7.3"):
+            return
+        order = "<" if header[126:128] == b"IM" else ">"
+        while tag := file.read(8):
+            length = struct.unpack(f"{order}I", tag[4:])[0] if len(tag) == 8 else size
+            if file.tell() + length > size:
+                raise _damaged(path)
+            file.seek(length, 1)
 
 
 def _locate(file: BinaryIO, order: str) -> tuple[str, np.dtype[Any], tuple[int, ...], int] | None:
