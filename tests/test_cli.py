@@ -77,6 +77,48 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     assert (tmp_path / "file").read_text() == "in the way"
 
 
+def test_every_public_name_is_there():
+    import zerokin as package
+
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    assert dir(package) == sorted(package.__all__)
+
+
+def test_features_are_fitted_predicted_evaluated_and_compared(tmp_path):
+    data = f"xlsa17={write_xlsa17_folder(tmp_path / 'made', n_classes=12, n_unseen=3)}"
+    ran = zerokin("fit", data, "--no-tune", "--out", tmp_path / "model")
+    assert ran.returncode == 0, ran.stderr
+    ran = zerokin("predict", tmp_path / "model", data, "-k", "2", "--out", tmp_path / "named.csv")
+    assert ran.returncode == 0, ran.stderr
+    lines = (tmp_path / "named.csv").read_text().splitlines()
+    assert lines[0] == "sample,class_1,score_1,class_2,score_2"
+    assert len(lines) == 61
+    table = tmp_path / "table.md"
+    ran = zerokin("compare", data, "--methods", "ridge,eszsl", "--jobs", "2", "--out", table)
+    assert ran.returncode == 0, ran.stderr
+    assert [line.split("|")[1].strip() for line in table.read_text().splitlines()] == [
+        "method",
+        "---",
+        "ridge",
+        "eszsl",
+    ]
+    ran = zerokin("evaluate", data, "--method", "ridge", "--json", tmp_path / "row.json")
+    assert ran.returncode == 0, ran.stderr
+    row = json.loads((tmp_path / "row.json").read_text())[0]
+    assert (row["setting"], row["method"], row["features"]) == ("pure", "ridge", "res7.mat")
+    assert {"top1", "per_class_top1", "hit5"} <= row["metrics"].keys()
+    for arguments in (
+        ["compare", data, "--methods", "rigde"],
+        ["compare", data, "--out", "table.xls"],
+        ["compare", data, "--seeds", "one"],
+        ["predict", tmp_path / "nowhere", data],
+    ):
+        ran = zerokin(*arguments)
+        assert ran.returncode == 2
+        assert ran.stderr.count("\n") == 1, ran.stderr
+
+
 def test_version_and_light_commands_load_nothing_heavy():
     code = (
         "import sys; from zerokin.cli import app; import zerokin; zerokin.load_dataset('critters');"

@@ -84,6 +84,9 @@ def test_hold_out_takes_the_fraction_of_every_class_and_leaves_one():
     assert sorted([*kept, *held]) == list(range(16))
     again = hold_out(np.arange(16), labels, fraction=0.4, seed=3)
     assert np.array_equal(again[1], held)
+    _, few = hold_out(np.arange(16), labels, fraction=0.05, seed=3)
+    assert np.bincount(labels[few], minlength=3).tolist() == [1, 1, 0]
+    assert not len(hold_out(np.arange(16), labels, fraction=0.0, seed=3)[1])
     _, everything = hold_out(np.arange(16), labels, fraction=1.0, seed=3)
     assert np.bincount(labels[everything], minlength=3).tolist() == [9, 4, 0]
 

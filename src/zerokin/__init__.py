@@ -9,17 +9,23 @@ from zerokin.errors import ZerokinError, ZerokinWarning
 if TYPE_CHECKING:
     from zerokin.data import Dataset, load_dataset
     from zerokin.hierarchy import ClassHierarchy
+    from zerokin.projection import ProjectionLearner
+    from zerokin.recognition import ZeroShotClassifier
 
 # Imported on first use: a command that needs no solver does not wait for one.
 _ROOMS = {
     "ClassHierarchy": "zerokin.hierarchy",
     "Dataset": "zerokin.data",
+    "ProjectionLearner": "zerokin.projection",
+    "ZeroShotClassifier": "zerokin.recognition",
     "load_dataset": "zerokin.data",
 }
 
 __all__ = [
     "ClassHierarchy",
     "Dataset",
+    "ProjectionLearner",
+    "ZeroShotClassifier",
     "ZerokinError",
     "ZerokinWarning",
     "__version__",

@@ -140,11 +140,15 @@ def draw_folds(
 def hold_out(
     indices: Indices, labels: NDArray[np.int64], *, fraction: float, seed: int
 ) -> tuple[Indices, Indices]:
-    """Split samples into (kept, held out), the same fraction of every class, at least one kept."""
+    """Split samples into (kept, held out): the same fraction of every class, rounded down.
+
+    At least one sample of a class is kept, and at least one held out where it has two.
+    """
     shuffled = np.random.default_rng(seed).permutation(indices)
     order = np.argsort(labels[shuffled], kind="stable")
     grouped = shuffled[order]
     _, starts, counts = np.unique(labels[grouped], return_index=True, return_counts=True)
     rank = np.arange(len(grouped)) - np.repeat(starts, counts)
-    held = rank < np.repeat(np.minimum((fraction * counts).astype(int), counts - 1), counts)
+    wanted = np.maximum((fraction * counts).astype(int), 1 if fraction > 0 else 0)
+    held = rank < np.repeat(np.minimum(wanted, counts - 1), counts)
     return np.sort(grouped[~held]), np.sort(grouped[held])
