@@ -185,7 +185,7 @@ TAMPERED = {
     "or not finite": lambda p: edit_numbers(p, offsets=np.full(C, np.nan)),
     "'projection'": lambda p: edit_numbers(p, projection=None),
     "seen does not hold positions": lambda p: edit_numbers(p, seen=np.arange(SEEN) + 20),
-    "offsets is of shape (24,), not (23,)": lambda p: edit_config(p, classes=NAMES[:-1]),
+    "semantics is of shape (24, 10), not (23, 10)": lambda p: edit_config(p, classes=NAMES[:-1]),
 }
 
 
@@ -195,7 +195,7 @@ def test_a_tampered_classifier_is_refused(tmp_path, line):
     TAMPERED[line](tmp_path / "model")
     with pytest.raises(ZerokinError) as refusal:
         ZeroShotClassifier.load(tmp_path / "model")
-    assert line in str(refusal.value) or "semantics is of shape" in str(refusal.value)
+    assert line in str(refusal.value)
 
 
 def test_a_folder_with_something_else_is_not_overwritten(tmp_path):

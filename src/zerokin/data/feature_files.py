@@ -60,23 +60,3 @@ class MatFeatures(FeatureFile):
 
     def open(self) -> NDArray[np.floating]:
         return self._matrix
-
-
-class NpyFeatures(FeatureFile):
-    """A NumPy file that holds one (N, d_f) matrix."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            self._mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InvalidInput(f"{path} cannot be read as a .npy matrix: {error}") from error
-        if self._mapped.ndim != 2 or self._mapped.dtype.kind != "f":
-            raise InvalidInput(
-                f"{path} holds {self._mapped.dtype} of shape {self._mapped.shape}: "
-                "features are a matrix of floats, one row per sample"
-            )
-        super().__init__(path, self._mapped.shape)
-
-    def open(self) -> NDArray[np.floating]:
-        mapped: NDArray[np.floating] = self._mapped
-        return mapped

@@ -129,7 +129,7 @@ def write_mat(path: Path, variables: Mapping[str, object]) -> None:
         if isinstance(value, np.ndarray) and value.nbytes > LARGEST_VARIABLE:
             raise InvalidInput(
                 f"{name} takes {value.nbytes:,} bytes, over this format's limit of 2 GiB: "
-                "keep the features in a .npy file instead"
+                "store them as float32, or in parts"
             )
     with replacing(path) as temporary:
         savemat(temporary, dict(variables), do_compression=False)

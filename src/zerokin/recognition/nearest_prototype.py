@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.features.normaliser import unit_length
+
 
 def cosine_scores(
     projected: NDArray[np.floating], prototypes: NDArray[np.floating]
 ) -> NDArray[np.floating]:
     """Return the cosine of every sample (N, d) with every prototype (K, d) as (N, K).
 
-    A sample of length zero scores zero with all.
+    A sample or prototype of length zero scores zero with all.
     """
-    lengths = np.linalg.norm(projected, axis=1, keepdims=True)
-    unit_samples = projected / np.where(lengths > 0, lengths, 1)
-    unit_prototypes = prototypes / np.linalg.norm(prototypes, axis=1, keepdims=True)
-    cosines: NDArray[np.floating] = unit_samples @ unit_prototypes.T
+    cosines: NDArray[np.floating] = unit_length(projected) @ unit_length(prototypes).T
     return cosines
 
 
