@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from zerokin.data import Dataset, load_dataset
     from zerokin.hierarchy import ClassHierarchy
     from zerokin.projection import ProjectionLearner
-    from zerokin.recognition import ZeroShotClassifier
+    from zerokin.recognition import FewShotClassifier, ZeroShotClassifier
 
 # Imported on first use: a command that needs no solver does not wait for one.
 _ROOMS = {
     "ClassHierarchy": "zerokin.hierarchy",
     "Dataset": "zerokin.data",
+    "FewShotClassifier": "zerokin.recognition",
     "ProjectionLearner": "zerokin.projection",
     "ZeroShotClassifier": "zerokin.recognition",
     "load_dataset": "zerokin.data",
@@ -24,6 +25,7 @@ _ROOMS = {
 __all__ = [
     "ClassHierarchy",
     "Dataset",
+    "FewShotClassifier",
     "ProjectionLearner",
     "ZeroShotClassifier",
     "ZerokinError",

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zerokin._version import __version__
-from zerokin.errors import ZerokinError
+from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import replacing
 
 app = typer.Typer(
@@ -55,6 +55,7 @@ class SettingName(StrEnum):
     standard = "standard"
     pure = "pure"
     generalised = "generalised"
+    few_shot = "few-shot"
 
 
 class PictureFormat(StrEnum):
@@ -212,16 +213,65 @@ def evaluate(
     features: Features = None,
     semantics: Semantics = None,
     report: Annotated[Path | None, typer.Option("--json", help="write the rows")] = None,
+    shots: Annotated[str, typer.Option(help="few-shot: shots of a class, joined by ,")] = "1,5",
+    way: Annotated[int, typer.Option(help="few-shot: classes of an episode; 0: all")] = 5,
+    queries: Annotated[int, typer.Option(help="few-shot: queries of a class")] = 15,
+    episodes: Annotated[int, typer.Option(help="few-shot: episodes to test on")] = 600,
+    base: Annotated[str, typer.Option(help="few-shot: learn from training or all seen")] = (
+        "training"
+    ),
+    tried: Annotated[
+        Path | None, typer.Option("--tried", help="few-shot: write all that was tried as CSV")
+    ] = None,
 ) -> None:
-    """Measure one method: chosen on validation classes, then tested once on the test classes."""
-    run_comparison(
-        data,
-        [method],
-        [one.value for one in setting],
-        seeds,
-        [] if report is None else [report],
-        {"split": split, "features": features, "semantics": semantics},
-    )
+    """Measure one method: chosen on validation classes, then tested once on the test classes.
+
+    For --setting few-shot, --method may also be all, or names joined by ,
+    """
+    options = {"split": split, "features": features, "semantics": semantics}
+    others = [one.value for one in setting if one != SettingName.few_shot]
+    if SettingName.few_shot in setting:
+        if others:
+            raise InvalidInput("--setting few-shot stands alone: run the others by themselves")
+        plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
+        run_few_shot(data, method, seeds, shots, report, tried, {**plan, **options})
+        return
+    run_comparison(data, [method], others, seeds, [] if report is None else [report], options)
+
+
+def run_few_shot(
+    data: str,
+    method: str,
+    seeds: str,
+    shots: str,
+    report: Path | None,
+    tried: Path | None,
+    options: dict[str, Any],
+) -> None:
+    """Measure methods on the same episodes, printing as they finish and writing after every one."""
+    from zerokin.evaluation.comparison import parse_seeds
+    from zerokin.evaluation.few_shot.comparison import measure_few_shot, parse_shots
+    from zerokin.report.comparison import as_json
+    from zerokin.report.few_shot import few_shot_table, tried_lines, write_tried
+
+    rows: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
+    for row, selection in measure_few_shot(
+        data, method.split(","), parse_seeds(seeds), shots=parse_shots(shots), **options
+    ):
+        rows.append(row.as_dict())
+        lines += tried_lines(rows[-1], selection.trials)
+        if report is not None:
+            with replacing(report) as temporary:
+                temporary.write_text(as_json(rows), encoding="utf-8")
+        if tried is not None:
+            write_tried(lines, tried)
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in row.metrics.items())
+        out.print(f"{row.method}, seed {row.seed}: {figures}", style="dim")
+    out.print(few_shot_table(rows, f"{rows[0]['dataset']}, {rows[0]['features']}"))
+    for path in (report, tried):
+        if path is not None:
+            out.print(f"wrote {path}")
 
 
 @app.command()
@@ -244,6 +294,8 @@ def compare(
     """Run ours beside its peers, all tuned alike, and print one table."""
     from zerokin.evaluation.comparison import known_methods
 
+    if SettingName.few_shot in setting:
+        raise InvalidInput("few-shot is compared by: evaluate --setting few-shot --method all")
     run_comparison(
         data,
         list(known_methods()) if methods == "all" else methods.split(","),

@@ -25,7 +25,7 @@ class Row:
     """One measured result with all that is needed to make it again."""
 
     dataset: str
-    setting: Setting
+    setting: Setting | Literal["few-shot"]
     method: str
     features: str
     features_sha256: str
@@ -105,8 +105,8 @@ class Evaluation:
             dataset=dataset.name,
             setting=setting,
             method=self.method.name,
-            features=_features_name(dataset),
-            features_sha256=_features_sha256(dataset),
+            features=features_name(dataset),
+            features_sha256=features_sha256(dataset),
             split=dataset.split.version,
             seed=self.random_state,
             selection=selection,
@@ -136,12 +136,14 @@ class Evaluation:
         }
 
 
-def _features_name(dataset: Dataset) -> str:
+def features_name(dataset: Dataset) -> str:
+    """Return the name of the feature file that was measured on."""
     inputs = dataset.inputs
     return inputs.path.name if isinstance(inputs, FeatureFile) else "array"
 
 
-def _features_sha256(dataset: Dataset) -> str:
+def features_sha256(dataset: Dataset) -> str:
+    """Return the hash of the feature file, or of all files that were read."""
     inputs = dataset.inputs
     if isinstance(inputs, FeatureFile):
         for file in dataset.provenance.files:

@@ -7,11 +7,22 @@ from zerokin.recognition.nearest_prototype import cosine_scores, nearest_prototy
 
 if TYPE_CHECKING:
     from zerokin.recognition.explanation import Explanation
+    from zerokin.recognition.few_shot_classifier import FewShotClassifier
     from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
-_HOMES = {"Explanation": "explanation", "ZeroShotClassifier": "zero_shot_classifier"}
+_HOMES = {
+    "Explanation": "explanation",
+    "FewShotClassifier": "few_shot_classifier",
+    "ZeroShotClassifier": "zero_shot_classifier",
+}
 
-__all__ = ["Explanation", "ZeroShotClassifier", "cosine_scores", "nearest_prototype"]
+__all__ = [
+    "Explanation",
+    "FewShotClassifier",
+    "ZeroShotClassifier",
+    "cosine_scores",
+    "nearest_prototype",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,104 @@
+"""Ours and its peers on the same episodes of one data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from zerokin.data.load import load_dataset
+from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.evaluation.few_shot.evaluation import Base, EpisodePlan, FewShotEvaluation
+from zerokin.evaluation.few_shot.method import FewShotMethod
+from zerokin.evaluation.few_shot.ours import OursFewShot
+from zerokin.evaluation.few_shot.peer_method import FewShotPeerMethod
+from zerokin.evaluation.few_shot.peers import PEERS
+from zerokin.evaluation.selection import Selection
+from zerokin.evaluation.settings import Row
+
+
+def known_few_shot_methods() -> dict[str, Callable[[], FewShotMethod]]:
+    """Return every few-shot method by name; ours comes last, as in the field's tables."""
+    peers: dict[str, Callable[[], FewShotMethod]] = {
+        name: lambda peer=peer: FewShotPeerMethod(peer)  # type: ignore[misc]
+        for name, peer in PEERS.items()
+    }
+    return {**peers, "ours": OursFewShot}
+
+
+def find_few_shot_methods(names: Sequence[str]) -> list[FewShotMethod]:
+    """Return the methods of these names, or every one for ``["all"]``.
+
+    Examples
+    --------
+    >>> [method.name for method in find_few_shot_methods(["ours"])]
+    ['ours']
+    >>> find_few_shot_methods(["simpleshot"])
+    Traceback (most recent call last):
+    zerokin.errors.InvalidInput: unknown few-shot method 'simpleshot'; did you mean 'simple-shot'...
+    """
+    known = known_few_shot_methods()
+    wanted = list(known) if list(names) == ["all"] else list(dict.fromkeys(names))
+    for name in wanted:
+        if name not in known:
+            raise InvalidInput(
+                f"unknown few-shot method {name!r}{did_you_mean(name, known)} "
+                f"(known: all, {', '.join(known)})"
+            )
+    return [known[name]() for name in wanted]
+
+
+def parse_shots(shots: str) -> list[int]:
+    """Read numbers of shots joined by commas.
+
+    Examples
+    --------
+    >>> parse_shots("1,5")
+    [1, 5]
+    """
+    try:
+        numbers = [int(number) for number in shots.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"shots {shots!r} are not whole numbers joined by commas") from error
+    if min(numbers) < 1:
+        raise InvalidInput(f"shots must be at least 1: got {shots!r}; without any, use pure")
+    return list(dict.fromkeys(numbers))
+
+
+def measure_few_shot(
+    data: str,
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    *,
+    shots: Sequence[int] = (1, 5),
+    way: int = 5,
+    queries: int = 15,
+    episodes: int = 600,
+    base: Base = "training",
+    split: str | None = None,
+    features: str | None = None,
+    semantics: str | None = None,
+) -> Iterator[tuple[Row, Selection]]:
+    """Measure every method for every number of shots and every seed, each row as it is done.
+
+    Parameters
+    ----------
+    data, split, features, semantics
+        As for `zerokin.load_dataset`.
+    methods
+        Names of methods, or ``["all"]``.
+    seeds
+        Seeds of the episodes.
+    shots, way, queries, episodes
+        Of the episodes; ``way=0`` means all test classes at once.
+    base
+        What methods learn from: see `FewShotEvaluation`.
+    """
+    found = find_few_shot_methods(methods)
+    options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
+    dataset = load_dataset(data, **options)
+    for number in shots:
+        plan = EpisodePlan(way or len(dataset.unseen), number, queries, episodes)
+        for seed in seeds:
+            evaluation = FewShotEvaluation(dataset, plan, base=base, random_state=seed)
+            for method in found:
+                yield evaluation.run(method)

@@ -1,0 +1,89 @@
+"""`FewShotPeer`: what every few-shot method that zerokin is compared with looks like."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.evaluation.method import FEATURE_NORMALISATIONS
+from zerokin.features.class_means import class_means
+from zerokin.features.normaliser import FeatureNormaliser
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class BaseClasses:
+    """What a peer may learn from: features (N, d_f) and labels (N,) of the base classes.
+
+    Nothing is normalised before a peer asks: most learn nothing from base classes.
+    """
+
+    raw_features: Array
+    labels: NDArray[np.int64]
+    normaliser: FeatureNormaliser
+
+    @cached_property
+    def features(self) -> Array:
+        """(N, d_f) features, normalised."""
+        return self.normaliser.transform(self.raw_features)
+
+    @cached_property
+    def members(self) -> NDArray[np.int64]:
+        """(N,) the samples' classes, numbered without gaps."""
+        return np.unique(self.labels, return_inverse=True)[1]
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """(B, d_f) mean of every base class."""
+        return class_means(self.features, self.members, int(self.members.max()) + 1)
+
+    @cached_property
+    def covariances(self) -> Array:
+        """(B, d_f, d_f) covariance of every base class."""
+        B, width = self.means.shape
+        covariances = np.empty((B, width, width), self.features.dtype)
+        order = np.argsort(self.members, kind="stable")
+        ends = np.cumsum(np.bincount(self.members))
+        for number, samples in enumerate(np.split(order, ends[:-1])):
+            rest = self.features[samples] - self.means[number].astype(self.features.dtype)
+            covariances[number] = rest.T @ rest / max(1, len(samples) - 1)
+        return covariances
+
+
+@dataclass
+class FewShotPeer(ABC):
+    """A published few-shot method on ready features: a dataclass in one file.
+
+    Its fields are the hyper-parameters. It writes `score`, and `learn` if it learns from base
+    classes. Episodes come many at a time, and each is scored for itself.
+
+    Attributes
+    ----------
+    name
+        How the registry calls it.
+    reference
+        Who proposed it, and where.
+    normalisations
+        Steps of `FeatureNormaliser` to choose from: all of them, unless the method names its own.
+    grid
+        Values of the hyper-parameters to choose from on validation classes.
+    """
+
+    name: ClassVar[str]
+    reference: ClassVar[str]
+    normalisations: ClassVar[Sequence[str]] = ("none", *FEATURE_NORMALISATIONS)
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {}
+
+    def learn(self, base: BaseClasses) -> None:  # noqa: B027  (most peers learn nothing)
+        """Learn from the base classes, and keep the result in attributes that end in ``_``."""
+
+    @abstractmethod
+    def score(self, shots: Array, queries: Array) -> Array:
+        """Return the scores (T, M, W) of queries (T, M, d_f), given shots (T, W, K, d_f)."""

@@ -1,0 +1,268 @@
+"""`FewShotClassifier`: classes known by a handful of shots, their semantics, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.features.class_means import class_means
+from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.hierarchy import ClassHierarchy
+from zerokin.recognition.class_labels import KnownClasses, Positions
+from zerokin.recognition.pruning import surviving_classes
+from zerokin.recognition.ranking import ranked
+from zerokin.recognition.shots import mixed_prototypes, semantic_weight
+from zerokin.recognition.support import Support, checked_shots, match_support, refuse_not_finite
+from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
+
+Candidates = str | Sequence[Any] | NDArray[Any] | None
+
+
+class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Name samples of novel classes from a few shots of each and from what their semantics say.
+
+    Base classes teach how features are normalised and how semantics project into feature space.
+    The prototype of a class with n shots is the mean of its shots and of its projected semantics,
+    which count as ``kappa`` shots; a sample gets the class whose prototype is nearest by angle.
+
+    Parameters
+    ----------
+    zero_shot
+        `ZeroShotClassifier` with the hyper-parameters of normalisation, projection and
+        hierarchy. Its ``inference`` makes the projected semantics: ``"kin"`` (moved as those of
+        their kin miss), ``"flat"``, or ``"paper"`` (superclasses prune the candidates too).
+        By default one with features centred and of unit length.
+    kappa
+        κ: how many shots the projected semantics of a class count as.
+    calibration
+        Taken off the scores of base classes when they compete with novel ones.
+
+    Attributes
+    ----------
+    classes_ : (C,) names of all classes; positions if semantics were a matrix
+    base_ : positions of the base classes, which are those in ``y``
+    novel_ : positions of the classes with shots
+    n_shots_ : (C,) samples that each class's prototype rests on
+    prototypes_ : (C, d_f) unit prototypes; those without shots and semantics are zero
+    zero_shot_ : the fitted `ZeroShotClassifier`, or None without semantics
+    n_features_in_ : d_f
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Z = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1], [1, 1, 1.0], [0, 0, 1]])
+    >>> y = np.repeat([0, 1, 2], 20)
+    >>> world = rng.normal(size=(3, 12))
+    >>> X = Z[y] @ world + 0.2 * rng.normal(size=(60, 12))
+    >>> shots = Z[[3, 4]] @ world + 0.2 * rng.normal(size=(2, 12))
+    >>> model = FewShotClassifier().fit(X, y, semantics=Z, shots=shots, shot_labels=[3, 4])
+    >>> model.predict(Z[[4, 3]] @ world)
+    array([4, 3])
+    >>> model.predict(Z[[0, 4]] @ world, candidates="all")
+    array([0, 4])
+    """
+
+    def __init__(
+        self,
+        zero_shot: ZeroShotClassifier | None = None,
+        *,
+        kappa: float = 1.0,
+        calibration: float = 0.0,
+    ) -> None:
+        self.zero_shot = zero_shot
+        self.kappa = kappa
+        self.calibration = calibration
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        semantics: Any = None,
+        shots: Any = None,
+        shot_labels: Any = None,
+        hierarchy: ClassHierarchy | None = None,
+    ) -> FewShotClassifier:
+        """Learn from features of base classes, then from shots of novel ones.
+
+        Parameters
+        ----------
+        X
+            (N, d_f) features of base classes.
+        y
+            (N,) their classes: names, or positions in the semantics.
+        semantics
+            Vectors of classes: a `ClassTable`, a mapping of names to vectors, or a matrix
+            (C, d_z); or None, and shots alone count. Base classes need a vector; a novel class
+            without one is known by its shots alone, which a `ZerokinWarning` says. Classes with a
+            vector but no shots may be candidates too.
+        shots
+            (n, d_f) features of novel classes, any number of each.
+        shot_labels
+            (n,) their classes, named as in ``y``.
+        hierarchy
+            Superclasses over the classes of the semantics in the same order; by default they are
+            clustered from the semantics.
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite=False)
+        refuse_not_finite(X, "X")
+        check_classification_targets(y)
+        given = np.asarray([] if shots is None else shot_labels)
+        S = np.empty((0, X.shape[1]), X.dtype)
+        if shots is not None:
+            S = checked_shots(shots, shot_labels, X.shape[1])
+        elif shot_labels is not None:
+            raise InvalidInput("there are shot_labels but no shots: give the shots' features")
+        support = match_support(semantics, y, given.astype(y.dtype) if not len(given) else given)
+        labels = support.classes.positions(y, "y")
+        self.classes_ = support.classes.names
+        self.base_ = np.unique(labels)
+        self.novel_ = np.unique(support.labels)
+        self._refuse_shots_of_base()
+        zero_shot = _default() if self.zero_shot is None else clone(self.zero_shot)
+        projected = self._learn(zero_shot, X, labels, support, semantics, hierarchy)
+        samples = unit_length(np.concatenate([self._normaliser.transform(X), self._features(S)]))
+        of = np.concatenate([labels, support.labels])
+        self.n_shots_ = np.bincount(of, minlength=len(self.classes_))
+        weight = np.where(support.with_semantics, semantic_weight(self.n_shots_, self.kappa), 0.0)
+        means = class_means(samples, of, len(self.classes_))
+        self.prototypes_ = mixed_prototypes(projected, means, weight)
+        self._known = support.with_semantics | (self.n_shots_ > 0)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of every class (n, C), base ones calibrated; higher is better.
+
+        With two classes in all, the second's score less the first's (n,), as scikit-learn has it.
+        """
+        scores = self._scores(self._normalised(X))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any, candidates: Candidates = None) -> NDArray[Any]:
+        """Return the best class of every sample among the candidates.
+
+        Parameters
+        ----------
+        X
+            (n, d_f) features.
+        candidates
+            ``"novel"`` (classes with shots; the default if there are any), ``"base"``, ``"all"``
+            (both), or a list of classes, which may be any that have shots or semantics.
+        """
+        names: NDArray[Any] = self.predict_top_k(X, 1, candidates)[0][:, 0]
+        return names
+
+    def predict_top_k(
+        self, X: Any, k: int = 5, candidates: Candidates = None
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the best k classes (n, k) of every sample, best first, and their scores (n, k)."""
+        F = self._normalised(X)
+        chosen = self._chosen(candidates)
+        scores = self._scores(F)[:, chosen]
+        zero_shot = self.zero_shot_
+        if zero_shot is not None and zero_shot.hierarchy_ and zero_shot._layer_prototypes:
+            # Classes without semantics are in no superclass, and nothing prunes them.
+            inside = np.flatnonzero(self._rows[chosen] >= 0)
+            layers = [F @ nodes.T for nodes in zero_shot._layer_prototypes]
+            alive = np.ones_like(scores, dtype=bool)
+            if len(inside):
+                alive[:, inside] = surviving_classes(
+                    layers, zero_shot.hierarchy_, self._rows[chosen[inside]], keep=zero_shot.top_k
+                )
+            scores = np.where(alive, scores, -np.inf)
+        positions, values = ranked(scores, k)
+        return self.classes_[chosen[positions]], values
+
+    def _learn(
+        self,
+        zero_shot: ZeroShotClassifier,
+        X: NDArray[Any],
+        labels: Positions,
+        support: Support,
+        semantics: Any,
+        hierarchy: ClassHierarchy | None,
+    ) -> NDArray[np.float64]:
+        """Learn from base classes; return the unit projections of all classes (C, d_f)."""
+        projected = np.zeros((len(self.classes_), X.shape[1]))
+        self._rows = np.full(len(self.classes_), -1)
+        if semantics is None:
+            self.zero_shot_: ZeroShotClassifier | None = None
+            self._normaliser = FeatureNormaliser(zero_shot.normalisation).fit(X, labels)
+            return projected
+        # Base classes without semantics stay in: the zero-shot classifier refuses them by name.
+        rows = np.union1d(np.flatnonzero(support.with_semantics), self.base_)
+        self._rows[rows] = np.arange(len(rows))
+        if hierarchy is not None and len(rows) < hierarchy.n_classes:
+            raise InvalidInput(
+                f"the hierarchy has {hierarchy.n_classes} classes, but {len(rows)} have semantics"
+            )
+        names = [str(name) for name in self.classes_[rows]]
+        table = dict(zip(names, support.classes.vectors[rows], strict=True))
+        self.zero_shot_ = zero_shot.fit(X, self._rows[labels], semantics=table, hierarchy=hierarchy)
+        self._normaliser = zero_shot._normaliser
+        projected[rows] = zero_shot.prototypes_
+        return projected
+
+    def _refuse_shots_of_base(self) -> None:
+        both = np.intersect1d(self.base_, self.novel_)
+        if len(both):
+            names = listing(repr(str(name)) for name in self.classes_[both])
+            raise InvalidInput(
+                f"shot_labels: {names} are base classes, being in y: give their samples in X alone"
+            )
+
+    def _chosen(self, candidates: Candidates) -> Positions:
+        kinds = {
+            "novel": self.novel_,
+            "base": self.base_,
+            "all": np.union1d(self.base_, self.novel_),
+        }
+        if candidates is None:
+            candidates = "novel" if len(self.novel_) else "all"
+        if isinstance(candidates, str):
+            if candidates not in kinds:
+                raise InvalidInput(
+                    f"candidates={candidates!r} is none of {listing(kinds)}"
+                    f"{did_you_mean(candidates, kinds)}; give one class as a list"
+                )
+            chosen = kinds[candidates]
+        else:
+            known = KnownClasses(self.classes_, np.empty((len(self.classes_), 0)))
+            # Ordered by position: the answer must not depend on the order of the list.
+            chosen = np.unique(known.positions(candidates, "candidates"))
+        unknown = chosen[~self._known[chosen]]
+        if len(unknown):
+            raise InvalidInput(
+                f"candidates: class {str(self.classes_[unknown[0]])!r} has neither shots nor "
+                "semantics"
+            )
+        if not len(chosen):
+            raise InvalidInput(f"candidates={candidates!r} leaves no class to choose from")
+        return chosen
+
+    def _features(self, S: NDArray[Any]) -> NDArray[Any]:
+        return self._normaliser.transform(S) if len(S) else S
+
+    def _normalised(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, dtype=[np.float64, np.float32], reset=False, ensure_all_finite=False
+        )
+        unit: NDArray[Any] = unit_length(self._normaliser.transform(refuse_not_finite(X, "X")))
+        return unit
+
+    def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = F @ self.prototypes_.T
+        scores[:, self.base_] -= self.calibration
+        return scores
+
+
+def _default() -> ZeroShotClassifier:
+    return ZeroShotClassifier(normalisation="centre-unit")

@@ -1,0 +1,86 @@
+"""The table of a few-shot comparison, and the table of what was tried for it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from rich.table import Table
+
+from zerokin.files import replacing
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def few_shot_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Return headings and a line per method: mean accuracy ± 95 % interval for each shot.
+
+    Over several seeds both are means: the spread over episodes is the larger.
+
+    Examples
+    --------
+    >>> metrics = {"top1": 61.24, "ci95": 0.81, "shots": 1, "way": 5}
+    >>> few_shot_lines([{"method": "x", "metrics": metrics}])
+    (['method', '5-way 1-shot'], [['x', '61.2 ± 0.8']])
+    """
+    tasks = list(dict.fromkeys((row["metrics"]["way"], row["metrics"]["shots"]) for row in rows))
+    has_hits = any("hit5" in row["metrics"] for row in rows)
+    headings = ["method"]
+    for way, shots in tasks:
+        headings += [f"{way}-way {shots}-shot", *(["hit@5"] if has_hits else [])]
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        line = [str(method)]
+        for task in tasks:
+            found = [
+                row["metrics"]
+                for row in rows
+                if row["method"] == method
+                and (row["metrics"]["way"], row["metrics"]["shots"]) == task
+            ]
+            line.append(_cell(found))
+            if has_hits:
+                line.append(f"{mean(m['hit5'] for m in found):.1f}" if found else "")
+        lines.append(line)
+    return headings, lines
+
+
+def _cell(found: Sequence[Mapping[str, float]]) -> str:
+    if not found:
+        return ""
+    return f"{mean(m['top1'] for m in found):.1f} ± {mean(m['ci95'] for m in found):.1f}"
+
+
+def few_shot_table(rows: Rows, title: str) -> Table:
+    """Return the comparison as a table for the terminal."""
+    headings, lines = few_shot_lines(rows)
+    table = Table(title=title)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left")
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def tried_lines(row: Mapping[str, Any], trials: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return a line for every setting tried for a row, with its validation accuracy."""
+    first = {"method": row["method"], "shots": row["metrics"]["shots"], "seed": row["seed"]}
+    ordered = sorted(trials, key=lambda trial: -trial.score("pure"))
+    return [
+        {**first, "validation": round(trial.score("pure"), 3), **trial.params} for trial in ordered
+    ]
+
+
+def write_tried(lines: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write what was tried as CSV, methods one below the other."""
+    columns = list(dict.fromkeys(name for line in lines for name in line))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    with replacing(path) as temporary:
+        temporary.write_text(text.getvalue(), encoding="utf-8")
