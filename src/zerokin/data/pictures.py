@@ -71,6 +71,25 @@ class FolderPictures(Pictures):
             raise MissingFile(f"cannot read picture {path}: {error.strerror}") from error
 
 
+class ArrayPictures(Pictures):
+    """Pictures that are in memory already, (N, height, width, 3) bytes."""
+
+    def __init__(self, pixels: NDArray[np.uint8]) -> None:
+        if pixels.ndim != 4 or pixels.shape[3] != 3 or pixels.dtype != np.uint8:
+            raise InvalidInput(
+                "pictures must be uint8 of shape (N, height, width, 3): "
+                f"got {pixels.dtype} {pixels.shape}"
+            )
+        self.pixels = pixels
+        self.names = [str(number) for number in range(len(pixels))]
+
+    def load(self, index: int) -> Image.Image:
+        return Image.fromarray(self.pixels[index])
+
+    def sha256(self) -> str:
+        return _digest(self.names, lambda index: self.pixels[index].tobytes())
+
+
 class TarEntry(NamedTuple):
     """Where a picture's bytes lie."""
 

@@ -6,7 +6,6 @@ arithmetic, and functions of the same name found in `xp`). What both spell diffe
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -221,11 +220,3 @@ def arrays_for(device: str) -> Arrays:
     'cpu'
     """
     return NumpyArrays() if device == "cpu" else TorchArrays(device)
-
-
-def available_cores() -> int:
-    """Count the cores this process may use; ``OMP_NUM_THREADS`` lowers it, as it does for BLAS."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores, int(asked)) if asked.isdigit() and int(asked) > 0 else cores

@@ -1,0 +1,294 @@
+"""`FeatureLearner`: the paper's second component, transferable features from pictures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zerokin.data.dataset import Dataset
+from zerokin.data.pictures import Pictures
+from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.features.input.framing import Framing
+from zerokin.features.input.sources import PictureSource, open_source
+from zerokin.features.networks import (
+    FeatureNetwork,
+    HierarchyHead,
+    SemanticHead,
+    create_backbone,
+)
+from zerokin.features.networks.backbone import Backbone
+from zerokin.features.reading import View, read_all
+from zerokin.features.training.loop import Epoch, Targets, train
+from zerokin.features.training.recipe import Recipe
+from zerokin.features.validation import unseen_accuracy
+from zerokin.hierarchy import ClassHierarchy
+
+Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end"]
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """What a feature network is made of.
+
+    Parameters
+    ----------
+    backbone, weights, options
+        As for `create_backbone`; options are what it takes beyond them.
+    mode
+        ``"cnn-rnn"``: classes, and superclasses through the paper's LSTM chain;
+        ``"superclass-heads"``: a linear head for each layer instead; ``"classes"``: classes alone;
+        ``"end-to-end"``: features projected to the semantics of every layer.
+    branching, grouping
+        Of the hierarchy, where none is given.
+    hidden, input_scaling, auxiliary_heads
+        Of `HierarchyHead`.
+    scale, centred, attribute_maps
+        Of `SemanticHead`.
+    side
+        Side of the pictures that features are read off; None for the backbone's own.
+    stored_side
+        Side of the pictures in memory, from which crops are taken; by default an eighth more than
+        is shown in training or afterwards, whichever is more.
+    framing
+        How pictures become squares.
+    mirrored
+        Read features off mirrored pictures, too, and average.
+    """
+
+    backbone: str = "tf_efficientnet_lite0"
+    weights: str | None = "packaged"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    mode: Mode = "cnn-rnn"
+    branching: int = 3
+    grouping: str = "kmeans"
+    hidden: int = 128
+    input_scaling: bool = True
+    auxiliary_heads: bool = True
+    scale: float = 20.0
+    centred: bool = True
+    attribute_maps: bool = True
+    side: int | None = None
+    stored_side: int | None = None
+    framing: Framing = "whole"
+    mirrored: bool = True
+
+    def __post_init__(self) -> None:
+        modes = get_args(Mode)
+        if self.mode not in modes:
+            raise InvalidInput(
+                f"unknown mode {self.mode!r}{did_you_mean(self.mode, modes)} "
+                f"(known: {', '.join(modes)})"
+            )
+
+
+class FeatureLearner:
+    """Learn features of pictures that serve classes without pictures, too.
+
+    Parameters
+    ----------
+    backbone, mode, **settings
+        See `NetworkSettings`.
+    recipe
+        How the network is trained.
+    device
+        ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
+
+    Attributes
+    ----------
+    network_ : FeatureNetwork
+    hierarchy_ : ClassHierarchy or None
+    history_ : list of Epoch
+
+    Examples
+    --------
+    >>> import zerokin
+    >>> from zerokin.features.training import Recipe
+    >>> critters = zerokin.load_dataset("critters")
+    >>> learner = FeatureLearner("conv4", weights=None, recipe=Recipe(epochs=0)).fit(critters)
+    >>> learner.transform(critters.pictures.array(0)[None]).shape
+    (1, 64)
+    """
+
+    def __init__(
+        self,
+        backbone: str = "tf_efficientnet_lite0",
+        mode: Mode = "cnn-rnn",
+        *,
+        recipe: Recipe | None = None,
+        device: str | None = None,
+        **settings: Any,
+    ) -> None:
+        known = [entry.name for entry in fields(NetworkSettings)]
+        for name in settings:
+            if name not in known:
+                raise InvalidInput(
+                    f"unknown setting {name!r}{did_you_mean(name, known)} "
+                    f"(known: {', '.join(known)})"
+                )
+        self.settings = NetworkSettings(backbone=backbone, mode=mode, **settings)
+        self.recipe = recipe or Recipe()
+        self.device = device
+
+    def fit(
+        self,
+        dataset: Dataset,
+        *,
+        hierarchy: ClassHierarchy | None = None,
+        source: PictureSource | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        validation_fold: int | None = None,
+        patience: int | None = None,
+        quiet: bool = True,
+        **options: Any,
+    ) -> FeatureLearner:
+        """Learn from the training pictures of a data set.
+
+        Parameters
+        ----------
+        dataset
+            Pictures.
+        hierarchy
+            Superclasses over its classes; by default they are clustered from the semantics.
+        source
+            All pictures of the data set, opened before; by default they are opened now.
+        folder
+            For checkpoints and the log: an interrupted `fit` called again goes on from there.
+        validation_fold
+            Hold out this validation fold (from 1): after every epoch its classes, which the network
+            has not seen, are named.
+        patience
+            Stop after so many epochs without a better score on the validation fold.
+        quiet
+            Show no progress.
+        options
+            Of `train`.
+        """
+        if validation_fold is not None:
+            dataset = dataset.fold(validation_fold)
+        elif patience is not None:
+            raise InvalidInput(
+                "patience= needs validation_fold=: nothing else may tell when to stop"
+            )
+        self.prepare(dataset, hierarchy)
+        source = source or self._open(dataset.pictures, quiet=quiet)
+        validate = None
+        if validation_fold is not None:
+
+            def validate(network: FeatureNetwork) -> float:
+                return unseen_accuracy(network, dataset, source, self.view)
+
+        self.history_: list[Epoch] = train(
+            self.network_,
+            source.select(dataset.split.train),
+            self.targets(dataset),
+            self.recipe,
+            device=self.device,
+            folder=folder,
+            validate=validate,
+            patience=patience,
+            quiet=quiet,
+            **options,
+        )
+        return self
+
+    def prepare(self, dataset: Dataset, hierarchy: ClassHierarchy | None = None) -> FeatureLearner:
+        """Make the network for a data set without training it."""
+        settings = self.settings
+        self.hierarchy_ = hierarchy or self._superclasses(dataset)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.recipe.seed)
+            backbone = create_backbone(
+                settings.backbone, weights=settings.weights, **settings.options
+            )
+            head = self._head(backbone, dataset)
+        self.network_ = FeatureNetwork(backbone, head)
+        return self
+
+    def transform(
+        self, pictures: Pictures | PictureSource | NDArray[np.uint8], *, quiet: bool = True
+    ) -> NDArray[np.float32]:
+        """Return the features of pictures, (N, d_f).
+
+        In mode end-to-end a row holds the features and then the estimated semantics, each of unit
+        length.
+        """
+        self._check_fitted()
+        if not isinstance(pictures, PictureSource):
+            pictures = self._open(pictures, quiet=quiet)
+        return read_all(self.network_, pictures, self.view, quiet=quiet)
+
+    @property
+    def view(self) -> View:
+        """How pictures are shown to read features off them."""
+        self._check_fitted()
+        side = self.settings.side or self.network_.backbone.input_size
+        return View(side=side, mirrored=self.settings.mirrored)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "network_"):
+            raise InvalidInput("this FeatureLearner is not fitted yet: call fit first")
+
+    def _superclasses(self, dataset: Dataset) -> ClassHierarchy | None:
+        if self.settings.mode == "classes" or len(dataset.classes) < self.settings.branching**2:
+            return None
+        return ClassHierarchy.from_semantics(
+            dataset.semantics,
+            self.settings.branching,
+            0,
+            names=dataset.classes.names,
+            method=self.settings.grouping,  # type: ignore[arg-type]
+        )
+
+    def _head(self, backbone: Backbone, dataset: Dataset) -> HierarchyHead | SemanticHead:
+        settings, tree = self.settings, self.hierarchy_
+        if settings.mode == "end-to-end":
+            layers = [] if tree is None else range(1, tree.n_layers + 1)
+            return SemanticHead(
+                backbone.d_f,
+                dataset.semantics[dataset.seen],
+                [tree.prototypes(layer) for layer in layers],  # type: ignore[union-attr]
+                scale=settings.scale,
+                centred=settings.centred,
+                map_channels=backbone.channels if settings.attribute_maps else None,
+                reconstruction=self.recipe.reconstruction > 0,
+            )
+        return HierarchyHead(
+            backbone.d_f,
+            len(dataset.seen),
+            [] if tree is None else tree.sizes,
+            hidden=settings.hidden,
+            mode="classes" if tree is None else settings.mode,
+            input_scaling=settings.input_scaling,
+            auxiliary_heads=settings.auxiliary_heads,
+        )
+
+    def targets(self, dataset: Dataset) -> Targets:
+        """Return what the training pictures show, as the network is to learn it."""
+        labels = dataset.training_labels()
+        layers = range(1, 1 + (0 if self.hierarchy_ is None else self.hierarchy_.n_layers))
+        columns = [self.hierarchy_.labels(layer)[labels] for layer in layers]  # type: ignore[union-attr]
+        return Targets(
+            classes=np.searchsorted(dataset.seen, labels),
+            layers=np.stack(columns, axis=1) if columns else np.zeros((len(labels), 0), np.int64),
+        )
+
+    def _open(self, pictures: Pictures | NDArray[np.uint8], *, quiet: bool) -> PictureSource:
+        return open_source(
+            pictures,
+            self.stored_side,
+            framing=self.settings.framing,
+            device=next(self.network_.parameters()).device,
+            quiet=quiet,
+        )
+
+    @property
+    def stored_side(self) -> int:
+        """Side of the pictures that crops are taken from."""
+        shown = max(self.view.side, self.recipe.side or self.network_.backbone.input_size)
+        return self.settings.stored_side or round(shown * 1.125)

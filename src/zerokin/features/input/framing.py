@@ -1,0 +1,52 @@
+"""Pictures of any shape as squares of bytes."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from zerokin.errors import InvalidInput, did_you_mean
+
+Framing = Literal["whole", "centre"]
+
+
+def framed(picture: Image.Image, side: int, framing: Framing = "whole") -> NDArray[np.uint8]:
+    """Return a picture as a square, (3, side, side).
+
+    Parameters
+    ----------
+    picture
+        Upright, RGB.
+    side
+        In pixels.
+    framing
+        ``"whole"``: all of the picture, stretched to a square. ``"centre"``: its largest centred
+        square, in its true proportions.
+
+    Examples
+    --------
+    >>> framed(Image.new("RGB", (40, 20), "red"), 10).shape
+    (3, 10, 10)
+    """
+    width, height = picture.size
+    box = (0.0, 0.0, float(width), float(height))
+    if framing == "centre":
+        edge = min(width, height)
+        left, top = (width - edge) / 2, (height - edge) / 2
+        box = (left, top, left + edge, top + edge)
+    square = picture
+    if (width, height) != (side, side):
+        square = picture.resize((side, side), Image.Resampling.BICUBIC, box=box)
+    return np.asarray(square).transpose(2, 0, 1)
+
+
+def check_framing(framing: str) -> None:
+    """Refuse a framing that does not exist."""
+    known = get_args(Framing)
+    if framing not in known:
+        raise InvalidInput(
+            f"unknown framing {framing!r}{did_you_mean(framing, known)} (known: {', '.join(known)})"
+        )

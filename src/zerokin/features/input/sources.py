@@ -1,0 +1,183 @@
+"""Where batches of pictures come from: memory of the device, or files decoded just in time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from zerokin.data.pictures import ArrayPictures, Pictures
+from zerokin.errors import InvalidInput
+from zerokin.features.input.framing import Framing, check_framing, framed
+from zerokin.machine import available_cores, available_memory
+from zerokin.progress import track
+
+Rows = NDArray[np.int64]
+
+SHARE_OF_MEMORY = 0.4
+AHEAD = 4
+
+
+class PictureSource(ABC):
+    """N square pictures as bytes, a batch at a time."""
+
+    def __init__(self, side: int, device: torch.device) -> None:
+        self.side = side
+        self.device = device
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """N."""
+
+    @abstractmethod
+    def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
+        """Yield the pictures of each array of rows: uint8 (B, 3, side, side) on the device."""
+
+    def batch(self, rows: Rows) -> Tensor:
+        """Return the pictures of some rows."""
+        return next(iter(self.batches([rows])))
+
+    def select(self, rows: Rows) -> PictureSource:
+        """Return a source of some of the pictures, in the given order."""
+        return SelectedSource(self, rows)
+
+
+class ResidentSource(PictureSource):
+    """Pictures that were decoded once and stay in the memory of the device."""
+
+    def __init__(self, pixels: Tensor) -> None:
+        super().__init__(pixels.shape[-1], pixels.device)
+        self.pixels = pixels
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
+        for chosen in rows:
+            index = torch.from_numpy(np.ascontiguousarray(chosen))
+            if self.device.type == "cuda":  # without waiting for what the device is at
+                index = index.pin_memory().to(self.device, non_blocking=True)
+            yield self.pixels[index.to(self.device)]
+
+
+class StreamedSource(PictureSource):
+    """Pictures decoded by threads while the batches before them are in use."""
+
+    def __init__(
+        self, pictures: Pictures, side: int, device: torch.device, *, framing: Framing, workers: int
+    ) -> None:
+        super().__init__(side, device)
+        self.pictures = pictures
+        self.framing: Framing = framing
+        self.workers = workers
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
+        waiting: deque[list[Future[NDArray[np.uint8]]]] = deque()
+        pool = ThreadPoolExecutor(self.workers)
+        try:
+            for chosen in rows:
+                waiting.append([pool.submit(self._square, int(row)) for row in chosen])
+                if len(waiting) > AHEAD:
+                    yield self._gathered(waiting.popleft())
+            while waiting:
+                yield self._gathered(waiting.popleft())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _square(self, row: int) -> NDArray[np.uint8]:
+        return framed(self.pictures.load(row), self.side, self.framing)
+
+    def _gathered(self, squares: list[Future[NDArray[np.uint8]]]) -> Tensor:
+        pixels = torch.from_numpy(np.stack([square.result() for square in squares]))
+        if self.device.type == "cuda":
+            return pixels.pin_memory().to(self.device, non_blocking=True)
+        return pixels.to(self.device)
+
+
+class SelectedSource(PictureSource):
+    """Some pictures of another source."""
+
+    def __init__(self, whole: PictureSource, chosen: Rows) -> None:
+        super().__init__(whole.side, whole.device)
+        self.whole = whole
+        self.chosen = np.asarray(chosen, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
+        return self.whole.batches(self.chosen[row] for row in rows)
+
+
+def open_source(
+    pictures: Pictures | NDArray[np.uint8],
+    side: int,
+    *,
+    framing: Framing = "whole",
+    device: str | torch.device = "cpu",
+    resident: bool | None = None,
+    workers: int | None = None,
+    quiet: bool = False,
+) -> PictureSource:
+    """Open pictures for a network.
+
+    Parameters
+    ----------
+    pictures
+        `Pictures`, or an array (N, height, width, 3) of bytes.
+    side
+        Side of the squares that batches hold, in pixels.
+    framing
+        How a picture becomes a square.
+    device
+        Where batches are wanted.
+    resident
+        Decode everything now and keep it on the device; by default if it takes up at most two
+        fifths of the device's free memory.
+    workers
+        Threads that decode; by default one a core.
+    quiet
+        Show no progress.
+
+    Examples
+    --------
+    >>> pictures = np.zeros((3, 20, 30, 3), np.uint8)
+    >>> open_source(pictures, 16, quiet=True).batch(np.array([2, 0])).shape
+    torch.Size([2, 3, 16, 16])
+    """
+    check_framing(framing)
+    if side < 1:
+        raise InvalidInput(f"the side of pictures must be at least 1 pixel: got {side}")
+    if isinstance(pictures, np.ndarray):
+        pictures = ArrayPictures(pictures)
+    device = torch.device(device)
+    streamed = StreamedSource(
+        pictures, side, device, framing=framing, workers=workers or available_cores()
+    )
+    if resident is None:
+        resident = len(pictures) * 3 * side * side <= SHARE_OF_MEMORY * available_memory(device)
+    return _decoded(streamed, quiet=quiet) if resident else streamed
+
+
+def _decoded(source: StreamedSource, *, quiet: bool) -> ResidentSource:
+    pixels = np.empty((len(source), 3, source.side, source.side), np.uint8)
+    with ThreadPoolExecutor(source.workers) as pool:
+        squares = pool.map(source._square, range(len(source)))
+        try:
+            for row, square in enumerate(
+                track(squares, "decoding pictures", total=len(source), quiet=quiet)
+            ):
+                pixels[row] = square
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return ResidentSource(torch.from_numpy(pixels).to(source.device))

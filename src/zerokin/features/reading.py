@@ -1,0 +1,115 @@
+"""What a network reads off pictures, batch by batch: features, and semantics where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from zerokin.features.input.augmentation import centre_view
+from zerokin.features.input.sources import PictureSource, Rows
+from zerokin.features.networks.network import FeatureNetwork
+from zerokin.features.networks.semantic_head import SemanticHead
+from zerokin.progress import track
+
+
+class View(NamedTuple):
+    """How pictures are shown to a network that has learned."""
+
+    side: int
+    zoom: float = 1.0
+    mirrored: bool = True
+    """also show them mirrored, and average"""
+    batch_size: int = 128
+
+
+class Reading(NamedTuple):
+    """What a network read off a batch of pictures."""
+
+    features: Tensor
+    """(B, d_f)"""
+    semantics: Tensor | None
+    """(B, d_z), of unit length; None for networks without a semantic head"""
+
+    @property
+    def joined(self) -> Tensor:
+        """Features and semantics in one row, each part of unit length; features alone without."""
+        if self.semantics is None:
+            return self.features
+        return torch.cat([functional.normalize(self.features, dim=1), self.semantics], dim=1)
+
+
+def read_pictures(
+    network: FeatureNetwork,
+    source: PictureSource,
+    view: View,
+    *,
+    first: int = 0,
+    quiet: bool = True,
+) -> Iterator[Reading]:
+    """Yield what a network reads off all pictures of a source, in order.
+
+    Parameters
+    ----------
+    network
+        On the source's device; it is put into evaluation mode.
+    source
+        The pictures.
+    view
+        How they are shown.
+    first
+        The picture to start from.
+    quiet
+        Show no progress.
+    """
+    network.eval()
+    starts = range(first, len(source), view.batch_size)
+    rows: list[Rows] = [np.arange(s, min(s + view.batch_size, len(source))) for s in starts]
+    with torch.inference_mode():
+        for pictures in track(
+            source.batches(rows), "reading pictures, batches", total=len(rows), quiet=quiet
+        ):
+            yield _read(network, centre_view(pictures, view.side, view.zoom), view.mirrored)
+
+
+def read_all(
+    network: FeatureNetwork, source: PictureSource, view: View, *, quiet: bool = True
+) -> NDArray[np.float32]:
+    """Return what a network reads off all pictures as one matrix, a row each."""
+    width = network.backbone.d_f
+    if isinstance(network.head, SemanticHead):
+        width += network.head.d_z
+    found = np.empty((len(source), width), np.float32)
+    start = 0
+    for reading in read_pictures(network, source, view, quiet=quiet):
+        joined = reading.joined.float().cpu().numpy()
+        found[start : start + len(joined)] = joined
+        start += len(joined)
+    return found
+
+
+def _read(network: FeatureNetwork, shown: Tensor, mirrored: bool) -> Reading:
+    shown = shown.contiguous(memory_format=torch.channels_last)
+    views = [shown, shown.flip(3)] if mirrored else [shown]
+    features, semantics = [], []
+    for picture in views:
+        with _fast_precision(shown.device):
+            maps, feature = network.backbone(picture)
+        features.append(feature.float())
+        if isinstance(network.head, SemanticHead):
+            estimate = network.head.estimate(features[-1], maps.float())
+            semantics.append(functional.normalize(estimate, dim=1))
+    mean = torch.stack(features).mean(0)
+    if not semantics:
+        return Reading(mean, None)
+    return Reading(mean, functional.normalize(torch.stack(semantics).mean(0), dim=1))
+
+
+def _fast_precision(device: torch.device) -> torch.autocast:
+    fast = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=fast)

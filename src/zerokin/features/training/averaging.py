@@ -1,0 +1,62 @@
+"""A running average of a network's weights, which often does better than the last ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+
+class WeightAverage:
+    """Average all weights and statistics of a network over the steps of its training.
+
+    Parameters
+    ----------
+    network
+        What to average; the average starts from its present weights.
+    decay
+        Share of the old average that a step keeps, once there have been enough of them.
+    """
+
+    def __init__(self, network: nn.Module, decay: float) -> None:
+        self.network = network
+        self.decay = decay
+        self.tensors = {name: value.detach().clone() for name, value in self._live().items()}
+
+    def update(self, step: int) -> None:
+        """Take in the weights after a step, counted from 1."""
+        # Early on the average would hang on to the start: there it is a plain mean of the steps.
+        share = 1 - min(self.decay, step / (step + 9))
+        live = self._live()
+        torch._foreach_lerp_(
+            [self.tensors[name] for name in live],
+            [value.detach() for value in live.values()],
+            share,
+        )
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Go on from a saved average."""
+        for name, value in self.tensors.items():
+            value.copy_(tensors[name])
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let the network have the averaged weights for a while."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    def _swap(self) -> None:
+        for name, value in self._live().items():
+            kept = value.detach().clone()
+            value.detach().copy_(self.tensors[name])
+            self.tensors[name].copy_(kept)
+
+    def _live(self) -> dict[str, Tensor]:
+        """Weights and statistics; counters and the like are not averaged."""
+        state = self.network.state_dict(keep_vars=True)
+        return {name: value for name, value in state.items() if value.is_floating_point()}

@@ -1,0 +1,72 @@
+"""One file from which a training goes on exactly as if it had never stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from zerokin.errors import InvalidInput
+from zerokin.files import replacing
+
+NAME = "checkpoint.safetensors"
+FORMAT = "zerokin-checkpoint-1"
+
+
+def save_checkpoint(
+    path: Path, groups: Mapping[str, Mapping[str, Tensor]], state: dict[str, Any]
+) -> None:
+    """Write tensors in named groups, and everything else as JSON, whole or not at all."""
+    tensors = {
+        f"{group}/{name}": value.detach().contiguous().cpu()
+        for group, members in groups.items()
+        for name, value in members.items()
+    }
+    metadata = {"format": FORMAT, "state": json.dumps(state)}
+    with replacing(path) as temporary:
+        save_file(tensors, temporary, metadata=metadata)
+
+
+def load_checkpoint(path: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
+    """Read what `save_checkpoint` wrote."""
+    remedy = "remove it to start over"
+    groups: dict[str, dict[str, Tensor]] = {}
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise InvalidInput(f"{path} is no checkpoint of this version: {remedy}")
+            for key in file.keys():  # noqa: SIM118  # not a mapping
+                group, _, name = key.partition("/")
+                groups.setdefault(group, {})[name] = file.get_tensor(key)
+        state = json.loads(metadata["state"])
+    except (SafetensorError, json.JSONDecodeError, KeyError, OSError) as error:
+        raise InvalidInput(f"{path} cannot be read ({error}): {remedy}") from error
+    return groups, state
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return the optimiser's memory, such as momenta, by parameter number and name."""
+    memory = optimiser.state_dict()["state"]
+    return {
+        f"{number}/{name}": torch.as_tensor(value)
+        for number, entries in memory.items()
+        for name, value in entries.items()
+        if value is not None
+    }
+
+
+def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Give the optimiser its memory back."""
+    memory: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        number, _, name = key.partition("/")
+        memory.setdefault(int(number), {})[name] = value
+    whole = optimiser.state_dict()
+    optimiser.load_state_dict({**whole, "state": memory})

@@ -1,0 +1,34 @@
+"""All randomness of a training as a function of seed and step: resuming has nothing to restore."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+ORDER, VARIATION, DROPOUT = 0, 1, 2
+
+
+def epoch_order(n: int, *, seed: int, epoch: int) -> NDArray[np.int64]:
+    """Return the order in which an epoch shows n pictures.
+
+    Examples
+    --------
+    >>> bool(np.all(np.sort(epoch_order(5, seed=0, epoch=3)) == np.arange(5)))
+    True
+    """
+    return np.random.default_rng([seed, ORDER, epoch]).permutation(n)
+
+
+def variation_generator(*, seed: int, step: int) -> torch.Generator:
+    """Return the generator from which the variations of a step's pictures are drawn."""
+    return torch.Generator().manual_seed(_mixed(seed, VARIATION, step))
+
+
+def seed_dropout(*, seed: int, step: int, process: int, part: int) -> None:
+    """Seed torch's own generators for one pass through the network."""
+    torch.manual_seed(_mixed(seed, DROPOUT, step, process, part))
+
+
+def _mixed(*numbers: int) -> int:
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,0 +1,146 @@
+"""How a network is trained: everything that decides its weights, apart from data and network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.features.input.augmentation import Augmentation
+
+Schedule = Literal["cosine", "steps", "constant"]
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings of a training by stochastic gradient descent.
+
+    Parameters
+    ----------
+    epochs
+        Passes over the training pictures.
+    batch_size
+        Pictures of a step, over all processes and accumulated parts together.
+    lr
+        Learning rate of the backbone.
+    head_multiplier
+        Learning rate of the head, whose layers are new, as a multiple of it.
+    momentum, weight_decay
+        Of SGD (Nesterov's momentum).
+    schedule
+        ``"cosine"`` falls to 0, ``"steps"`` falls to a tenth at each milestone, ``"constant"``
+        stays, as in the paper.
+    milestones
+        Shares of the training after which ``"steps"`` falls.
+    warmup
+        Epochs in which the rate rises from 0 first.
+    head_first
+        Epochs in which the head alone learns first.
+    layer_weight
+        λ of every superclass layer.
+    reconstruction
+        μ: weight of self-reconstruction, in mode end-to-end.
+    side
+        Side of the pictures the network sees in training; None for the backbone's own.
+    augmentation
+        How pictures are varied.
+    precision
+        ``"bfloat16"`` where the device is fast at it; ``"auto"`` takes it on GPUs that have it.
+    accumulation
+        Parts into which a batch is cut when it does not fit into memory at once.
+    clip_norm
+        Longest gradient; None for any.
+    average
+        Decay of a running average of the weights, which then takes their place; 0 for none.
+    frozen_batch_norm
+        Keep the statistics of batch normalisation as they are.
+    seed
+        Draws new layers, the order of pictures, their variations and dropout.
+    """
+
+    epochs: int = 12
+    batch_size: int = 64
+    lr: float = 0.002
+    head_multiplier: float = 10.0
+    momentum: float = 0.9
+    weight_decay: float = 1e-4
+    schedule: Schedule = "cosine"
+    milestones: tuple[float, ...] = (0.5, 0.75)
+    warmup: float = 0.0
+    head_first: int = 0
+    layer_weight: float = 0.3
+    reconstruction: float = 0.0
+    side: int | None = None
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    precision: Precision = "auto"
+    accumulation: int = 1
+    clip_norm: float | None = None
+    average: float = 0.0
+    frozen_batch_norm: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 0), ("batch_size", 1), ("accumulation", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise InvalidInput(f"{name} must be a whole number from {least}: got {value!r}")
+        for name in ("lr", "head_multiplier"):
+            if not getattr(self, name) > 0:
+                raise InvalidInput(f"{name} must be above 0: got {getattr(self, name)}")
+        for name in ("warmup", "head_first", "weight_decay", "layer_weight", "reconstruction"):
+            if not getattr(self, name) >= 0:
+                raise InvalidInput(f"{name} must be 0 or more: got {getattr(self, name)}")
+        for name in ("momentum", "average"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InvalidInput(f"{name} must be from 0 to below 1: got {getattr(self, name)}")
+        for name, known in (("schedule", get_args(Schedule)), ("precision", get_args(Precision))):
+            value = getattr(self, name)
+            if value not in known:
+                raise InvalidInput(
+                    f"unknown {name} {value!r}{did_you_mean(str(value), known)} "
+                    f"(known: {', '.join(known)})"
+                )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all settings as plain values, for JSON and YAML."""
+        plain = asdict(self)
+        plain["milestones"] = list(self.milestones)
+        for name in ("area", "ratio"):
+            plain["augmentation"][name] = list(plain["augmentation"][name])
+        return plain
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> Recipe:
+        """Read settings that `as_dict` or a person wrote; what is left out keeps its default.
+
+        Examples
+        --------
+        >>> Recipe.from_dict({"epochs": 3, "augmentation": {"area": [0.3, 1.0]}}).augmentation.area
+        (0.3, 1.0)
+        >>> Recipe.from_dict({"epoch": 3})
+        Traceback (most recent call last):
+        zerokin.errors.InvalidInput: unknown setting 'epoch'; did you mean 'epochs'? ...
+        """
+        given = dict(settings)
+        if "augmentation" in given:
+            varied = _known(given["augmentation"], Augmentation, "augmentation.")
+            pairs = {key: tuple(v) for key, v in varied.items() if isinstance(v, list)}
+            given["augmentation"] = Augmentation(**{**varied, **pairs})
+        if "milestones" in given:
+            given["milestones"] = tuple(given["milestones"])
+        return cls(**_known(given, cls, ""))
+
+
+def _known(settings: Any, kind: type, prefix: str) -> dict[str, Any]:
+    if not isinstance(settings, Mapping):
+        raise InvalidInput(f"{prefix or 'settings'} must be names with values: got {settings!r}")
+    names = [entry.name for entry in fields(kind)]
+    for name in settings:
+        if name not in names:
+            raise InvalidInput(
+                f"unknown setting {prefix + str(name)!r}{did_you_mean(str(name), names)} "
+                f"(known: {', '.join(names)})"
+            )
+    return dict(settings)

@@ -1,0 +1,45 @@
+"""The learning rate as a function of how far the training is: no state to save."""
+
+from __future__ import annotations
+
+from math import cos, pi
+
+from zerokin.features.training.recipe import Recipe
+
+
+def rate(recipe: Recipe, step: int, steps_per_epoch: int, *, group: str) -> float:
+    """Return a parameter group's learning rate at a step, counted from 0.
+
+    Parameters
+    ----------
+    recipe
+        Rates and schedule.
+    step
+        Number of the step.
+    steps_per_epoch
+        Steps of an epoch.
+    group
+        ``"backbone"`` or ``"head"``.
+
+    Examples
+    --------
+    >>> recipe = Recipe(lr=1.0, epochs=2, head_first=1)
+    >>> [round(rate(recipe, step, 2, group="backbone"), 3) for step in range(4)]
+    [0.0, 0.0, 0.5, 0.146]
+    >>> [round(rate(recipe, step, 2, group="head"), 3) for step in range(4)]
+    [10.0, 8.536, 5.0, 1.464]
+    """
+    epoch = step / steps_per_epoch
+    if group == "backbone" and epoch < recipe.head_first:
+        return 0.0
+    base = recipe.lr * (recipe.head_multiplier if group == "head" else 1.0)
+    if epoch < recipe.warmup:
+        # Halfway through each step, so that the first one already learns something.
+        return base * (step + 0.5) / (recipe.warmup * steps_per_epoch)
+    share = (epoch - recipe.warmup) / max(recipe.epochs - recipe.warmup, 1e-9)
+    if recipe.schedule == "cosine":
+        return base * 0.5 * (1 + cos(pi * min(share, 1.0)))
+    if recipe.schedule == "steps":
+        passed = sum(epoch / recipe.epochs >= milestone for milestone in recipe.milestones)
+        return base * float(0.1**passed)
+    return base

@@ -1,0 +1,57 @@
+"""How well a network under training serves classes that it has not seen: validation classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zerokin.data.dataset import Dataset
+from zerokin.features.input.sources import PictureSource
+from zerokin.features.networks.network import FeatureNetwork
+from zerokin.features.networks.semantic_head import SemanticHead
+from zerokin.features.normaliser import unit_length
+from zerokin.features.reading import View, read_all
+
+RIDGE = 1.0
+
+
+def unseen_accuracy(
+    network: FeatureNetwork, fold: Dataset, source: PictureSource, view: View
+) -> float:
+    """Return per-class top-1, %, on the unseen classes of a validation fold.
+
+    A network with a semantic head names them itself. The features of others are centred, scaled
+    to unit length and compared by cosine with class semantics projected by ridge regression.
+
+    Parameters
+    ----------
+    network
+        As it is now.
+    fold
+        What `Dataset.fold` made; its unseen classes are validation classes.
+    source
+        All pictures of the data set.
+    view
+        How pictures are shown.
+    """
+    split = fold.split
+    found = read_all(network, source.select(split.test_unseen), view)
+    if isinstance(network.head, SemanticHead):
+        centre = network.head.centre.cpu().numpy()
+        prototypes = unit_length(fold.semantics[fold.unseen] - centre)
+        scores = found[:, network.backbone.d_f :] @ prototypes.T
+    else:
+        train = read_all(network, source.select(split.train), view)
+        scores = _projected_scores(train, found, fold)
+    truth = fold.evaluation_labels(split.test_unseen)
+    right = fold.unseen[scores.argmax(axis=1)] == truth
+    return float(100 * np.mean([right[truth == c].mean() for c in np.unique(truth)]))
+
+
+def _projected_scores(train: np.ndarray, test: np.ndarray, fold: Dataset) -> np.ndarray:
+    mean = train.mean(axis=0)
+    F, X = unit_length(train - mean), unit_length(test - mean)
+    E = fold.semantics[fold.training_labels()]
+    gram = E.T @ E + RIDGE * np.eye(E.shape[1])
+    prototypes = unit_length(fold.semantics[fold.unseen] @ np.linalg.solve(gram, E.T @ F))
+    scores: np.ndarray = X @ prototypes.T
+    return scores
