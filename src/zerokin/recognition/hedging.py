@@ -1,62 +1,30 @@
 """When unsure of the class, name the superclass: the most specific answer that is safe enough.
 
-The probabilities of classes are summed up the hierarchy. A sample's possible answers are its
-likeliest class, the superclasses above it, and in the end "anything", which is never wrong. They
-contain one another, so a more cautious answer never contradicts a bolder one. The answer given is
-the first of them, from the class up, whose estimated risk is at most what the user accepts.
+Of a sample's possible answers (its likeliest class, the superclasses above it, and in the end
+"anything", which is never wrong) the first, from the class up, is given whose estimated risk is at
+most what the user accepts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition.confidence import probabilities
-from zerokin.recognition.scored import Positions, Values, checked_scores
+from zerokin.recognition.ladder import Ladder, ladder, wrong_answers
+from zerokin.recognition.risk_map import RiskMap
+from zerokin.recognition.scored import Positions, Scored, Values, checked_scores
 
 if TYPE_CHECKING:
     from zerokin.recognition.answer_calibration import AnswerCalibration
 
 ANYTHING = "anything"
-
-
-@dataclass(frozen=True, eq=False)
-class Ladder:
-    """The possible answers of n samples, from the class (row 0) over L superclasses to anything.
-
-    Parameters
-    ----------
-    node
-        (L + 2, n) the node of each layer; 0 for anything.
-    probability
-        (L + 2, n) their probabilities, rising.
-    leaves
-        (L + 2, n) how many candidates they hold, rising from 1 to k.
-    """
-
-    node: Positions
-    probability: Values
-    leaves: Positions
-
-    @property
-    def proper(self) -> NDArray[np.bool_]:
-        """(L + 2, n) answers that hold more candidates than those below and not all of them."""
-        grows = np.diff(self.leaves, axis=0, prepend=0) > 0
-        inside: NDArray[np.bool_] = grows & (self.leaves < self.leaves[-1])
-        return inside
-
-    @property
-    def information(self) -> Values:
-        """(L + 2, n) what an answer tells: 1 − log leaves / log k; 1 for a class, 0 for all."""
-        if self.leaves[-1].max(initial=1) == 1:
-            return np.ones(self.leaves.shape)
-        told: Values = 1 - np.log(self.leaves) / np.log(self.leaves[-1])
-        return told
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,48 +56,12 @@ class HedgedAnswers:
         return [known[i][j] for i, j in zip(self.layer, self.node, strict=True)]
 
 
-def ladder(
-    shares: Values, hierarchy: ClassHierarchy | None, candidates: NDArray[np.int64]
-) -> Ladder:
-    """Return the possible answers for class probabilities (n, k) of the candidates (k,).
-
-    Examples
-    --------
-    >>> tree = ClassHierarchy([[0, 0, 1, 1]])
-    >>> steps = ladder(np.array([[0.5, 0.3, 0.2]]), tree, np.array([0, 1, 2]))
-    >>> steps.node[:, 0], steps.probability[:, 0], steps.leaves[:, 0]
-    (array([0, 0, 0]), array([0.5, 0.8, 1. ]), array([1, 2, 3]))
-    """
-    if len(candidates) and hierarchy is not None and candidates[-1] >= hierarchy.n_classes:
-        raise InvalidInput(
-            f"candidate {candidates[-1]} is not among the hierarchy's {hierarchy.n_classes} classes"
-        )
-    rows = np.arange(len(shares))
-    best = shares.argmax(axis=1)
-    nodes, sums, leaves = [candidates[best]], [shares[rows, best]], [np.ones_like(best)]
-    for layer in range(1, 0 if hierarchy is None else hierarchy.n_layers + 1):
-        assert hierarchy is not None
-        _, group = np.unique(hierarchy.labels(layer)[candidates], return_inverse=True)
-        member = np.zeros((len(candidates), group.max() + 1))
-        member[np.arange(len(candidates)), group] = 1
-        own = group[best]
-        nodes.append(hierarchy.labels(layer)[candidates[best]])
-        # Rounding must not let a sum pass 1 or fall below that of its part.
-        sums.append(np.clip((shares @ member)[rows, own], sums[-1], 1))
-        leaves.append(np.bincount(group)[own])
-    nodes.append(np.zeros_like(best))
-    sums.append(np.ones(len(shares)))
-    leaves.append(np.full_like(best, len(candidates)))
-    return Ladder(np.array(nodes), np.array(sums), np.array(leaves))
-
-
-def ladder_risks(steps: Ladder, calibration: AnswerCalibration) -> Values:
+def ladder_risks(steps: Ladder, maps: Sequence[RiskMap]) -> Values:
     """Return the estimated risk of every possible answer (L + 2, n).
 
     An answer that holds the same candidates as one below it carries the same risk, and one that
     holds all candidates carries none.
     """
-    maps = calibration.risk_maps
     if len(maps) != len(steps.node) - 1:
         raise InvalidInput(
             f"the calibration knows {len(maps) - 1} superclass layers, but the hierarchy has "
@@ -142,6 +74,26 @@ def ladder_risks(steps: Ladder, calibration: AnswerCalibration) -> Values:
         risks[layer] = np.where(proper[layer], own, below)
     risks[steps.leaves == steps.leaves[-1]] = 0
     return risks
+
+
+def learn_risk_maps(
+    parts: Sequence[Scored], hierarchy: ClassHierarchy | None, temperature: float
+) -> tuple[RiskMap, ...]:
+    """Return the risk maps of classes and superclass layers, learned from held-out samples."""
+    layers = 1 if hierarchy is None else hierarchy.n_layers + 1
+    found: list[list[tuple[Values, Values, Values]]] = [[] for _ in range(layers)]
+    for part in parts:
+        steps = ladder(probabilities(part.scores, temperature), hierarchy, part.candidates)
+        wrong, proper = wrong_answers(steps, hierarchy, part), steps.proper
+        for layer, answers in enumerate(found):
+            # Answers that hold no more candidates than one below them are judged there.
+            own = proper[layer]
+            answers.append((steps.probability[layer, own], wrong[layer, own], part.weights[own]))
+    maps = [
+        RiskMap.of(*(np.concatenate(values) for values in zip(*answers, strict=True)))
+        for answers in found
+    ]
+    return tuple(maps)
 
 
 def hedge(
@@ -171,7 +123,7 @@ def hedge(
         raise InvalidInput(f"max_risk must lie between 0 and 1: got {max_risk}")
     values, chosen = checked_scores(scores, candidates)
     steps = ladder(probabilities(values, calibration.temperature), hierarchy, chosen)
-    risks = ladder_risks(steps, calibration)
+    risks = ladder_risks(steps, calibration.risk_maps)
     layer = (risks <= max_risk).argmax(axis=0)
     rows = np.arange(len(values))
     return HedgedAnswers(

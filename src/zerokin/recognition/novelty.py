@@ -56,9 +56,7 @@ class NoveltyRule:
     share: float
 
     @classmethod
-    def of(
-        cls, known: ArrayLike, *, share: float, weights: ArrayLike | None = None
-    ) -> NoveltyRule:
+    def of(cls, known: ArrayLike, *, share: float, weights: ArrayLike | None = None) -> NoveltyRule:
         """Set the threshold by the typicality (n,) of held-out samples of known classes.
 
         A further known sample is rejected with a probability of at most ``share``: with n equal

@@ -10,7 +10,8 @@ import numpy as np
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition.answer_calibration import AnswerCalibration
 from zerokin.recognition.confidence import probabilities
-from zerokin.recognition.hedging import Ladder, ladder, ladder_risks
+from zerokin.recognition.hedging import ladder_risks
+from zerokin.recognition.ladder import ladder, wrong_answers
 from zerokin.recognition.scored import Scored, Values
 
 
@@ -73,7 +74,8 @@ def risk_coverage(
     """
     shares = probabilities(samples.scores, calibration.temperature)
     steps = ladder(shares, hierarchy, samples.candidates)
-    risks, wrong = ladder_risks(steps, calibration), wrong_answers(steps, hierarchy, samples)
+    risks = ladder_risks(steps, calibration.risk_maps)
+    wrong = wrong_answers(steps, hierarchy, samples)
     told = steps.information
     if not superclasses:
         risks, wrong, told = risks[[0, -1]], wrong[[0, -1]], told[[0, -1]]
@@ -90,13 +92,3 @@ def risk_coverage(
             mistakes / covered if covered else 0.0,
         )
     return RiskCoverage(bounds, points[:, 0], points[:, 1], points[:, 2])
-
-
-def wrong_answers(steps: Ladder, hierarchy: ClassHierarchy | None, samples: Scored) -> Values:
-    """Return 1 for each possible answer (L + 2, n) that does not hold the true class, else 0."""
-    wrong = np.zeros(steps.node.shape)
-    wrong[0] = steps.node[0] != samples.truth
-    if hierarchy is not None:
-        for layer in range(1, hierarchy.n_layers + 1):
-            wrong[layer] = steps.node[layer] != hierarchy.labels(layer)[samples.truth]
-    return wrong

@@ -53,10 +53,7 @@ class Scored:
         missing = classes[~np.isin(classes, chosen)]
         if len(missing):
             raise InvalidInput(f"truth holds class {missing[0]}, which is no candidate")
-        if weights is None:
-            counts = np.ones(len(values))
-        else:
-            counts = np.asarray(weights, dtype=np.float64)
+        counts = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
         if counts.shape != classes.shape or not (counts >= 0).all() or not counts.sum() > 0:
             raise InvalidInput(
                 f"weights must be {len(values)} numbers of at least 0, and not all 0"

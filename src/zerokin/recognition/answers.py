@@ -1,0 +1,102 @@
+"""Answers a person can use: a class where that is safe, else a superclass, or none of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+
+from zerokin.errors import InvalidInput
+from zerokin.hierarchy import ClassHierarchy
+from zerokin.recognition.answer_calibration import AnswerCalibration
+from zerokin.recognition.confidence import probabilities
+from zerokin.recognition.hedging import ANYTHING, hedge
+from zerokin.recognition.novelty import typicality
+from zerokin.recognition.scored import Values
+
+if TYPE_CHECKING:
+    from zerokin.recognition.zero_shot_classifier import Candidates, ZeroShotClassifier
+
+NONE_OF_THESE = "none of these"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What can be said of one picture.
+
+    Parameters
+    ----------
+    name
+        A class, a superclass, ``"anything"`` or ``"none of these"``.
+    layer
+        0 for a class, 1 and up for a superclass, one more than the top layer for anything; None
+        for none of these.
+    probability, risk
+        How probable the answer is, and its estimated risk of being wrong, among the candidates.
+        Of none of these nothing is known: both are None.
+    best_class, best_probability
+        The likeliest candidate, whatever the answer.
+    """
+
+    name: Any
+    layer: int | None
+    probability: float | None
+    risk: float | None
+    best_class: Any
+    best_probability: float
+
+
+def answer(
+    model: ZeroShotClassifier,
+    X: Any,
+    calibration: AnswerCalibration,
+    *,
+    candidates: Candidates = None,
+    hierarchy: ClassHierarchy | None = None,
+    max_risk: float = 0.1,
+) -> list[Answer]:
+    """Return for every sample the most specific answer whose risk is at most ``max_risk``.
+
+    Parameters
+    ----------
+    model
+        A fitted classifier.
+    X
+        (n, d_f) features.
+    calibration
+        What `zerokin.evaluation.answers.fit_answers` learned with the classifier's parameters.
+    candidates
+        Those of the calibration by default, or a list of classes.
+    hierarchy
+        The superclasses that the calibration was learned with; the classifier's by default.
+    max_risk
+        As for `zerokin.recognition.hedging.hedge`.
+    """
+    if isinstance(candidates, str) and candidates != calibration.candidates:
+        raise InvalidInput(
+            f"candidates={candidates!r}, but the calibration was learned for "
+            f"{calibration.candidates!r}: fit the answers for {candidates!r}"
+        )
+    tree = model.hierarchy_ if hierarchy is None else hierarchy
+    wanted = calibration.candidates if candidates is None else candidates
+    chosen, scores = model._candidate_scores(X, wanted)
+    given = hedge(scores, tree, chosen, calibration, max_risk)
+    shares: Values = probabilities(scores, calibration.temperature)
+    best = shares.argmax(axis=1)
+    everything = model._candidate_scores(X, "all")[1]
+    novel = calibration.novelty.rejects(typicality(everything))
+    names = [model.classes_, *([] if tree is None else _layer_names(tree)), (ANYTHING,)]
+    answers = []
+    for i, column in enumerate(best):
+        likeliest = (model.classes_[chosen[column]], float(shares[i, column]))
+        if novel[i]:
+            answers.append(Answer(NONE_OF_THESE, None, None, None, *likeliest))
+            continue
+        layer, node = int(given.layer[i]), int(given.node[i])
+        sure, risk = float(given.probability[i]), float(given.risk[i])
+        answers.append(Answer(names[layer][node], layer, sure, risk, *likeliest))
+    return answers
+
+
+def _layer_names(tree: ClassHierarchy) -> list[tuple[str, ...]]:
+    return [tree.node_names(layer) for layer in range(1, tree.n_layers + 1)]
