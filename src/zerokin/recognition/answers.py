@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition.answer_calibration import AnswerCalibration
+from zerokin.recognition.class_labels import KnownClasses, candidate_positions
 from zerokin.recognition.confidence import probabilities
 from zerokin.recognition.hedging import ANYTHING, hedge
 from zerokin.recognition.novelty import typicality
@@ -79,16 +80,19 @@ def answer(
         )
     tree = model.hierarchy_ if hierarchy is None else hierarchy
     wanted = calibration.candidates if candidates is None else candidates
-    chosen, scores = model._candidate_scores(X, wanted)
+    _, everything = model._candidate_scores(X, "all")
+    known = KnownClasses(model.classes_, model.semantics_)
+    chosen = candidate_positions(wanted, known, model.seen_)
+    scores = everything[:, chosen]
     given = hedge(scores, tree, chosen, calibration, max_risk)
     shares: Values = probabilities(scores, calibration.temperature)
     best = shares.argmax(axis=1)
-    everything = model._candidate_scores(X, "all")[1]
     novel = calibration.novelty.rejects(typicality(everything))
-    names = [model.classes_, *([] if tree is None else _layer_names(tree)), (ANYTHING,)]
+    superclasses = [] if tree is None else _layer_names(tree)
+    names: list[Sequence[Any]] = [model.classes_.tolist(), *superclasses, (ANYTHING,)]
     answers = []
     for i, column in enumerate(best):
-        likeliest = (model.classes_[chosen[column]], float(shares[i, column]))
+        likeliest = (names[0][chosen[column]], float(shares[i, column]))
         if novel[i]:
             answers.append(Answer(NONE_OF_THESE, None, None, None, *likeliest))
             continue
