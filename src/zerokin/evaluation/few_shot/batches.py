@@ -12,6 +12,14 @@ CHUNK_BYTES = 4 << 20
 """Features that are gathered at a time: few enough to stay in a processor's cache."""
 
 
+def episode_predictions(
+    scorer: EpisodeScorer, episodes: Episodes, *, d_f: int
+) -> NDArray[np.int64]:
+    """Return which of its episode's classes each query (T, W · Q) is taken for."""
+    chunks = episodes.chunks(chunk_size(episodes, d_f))
+    return np.concatenate([scorer(chunk).argmax(axis=2) for chunk in chunks])
+
+
 def episode_accuracies(
     scorer: EpisodeScorer, episodes: Episodes, *, d_f: int, top: int = 1
 ) -> NDArray[np.float64]:
@@ -30,14 +38,14 @@ def episode_accuracies(
         than all it ties with, unless ``top`` is 1, where the first of equals is taken.
     """
     truth = episodes.truth
+    if top == 1:
+        right = episode_predictions(scorer, episodes, d_f=d_f) == truth
+        return np.asarray(100 * right.mean(axis=1))
     shares = []
     for chunk in episodes.chunks(chunk_size(episodes, d_f)):
         scores = scorer(chunk)
-        if top == 1:
-            right = scores.argmax(axis=2) == truth
-        else:
-            own = np.take_along_axis(scores, truth[None, :, None], axis=2)
-            right = np.count_nonzero(scores >= own, axis=2) <= top
+        own = np.take_along_axis(scores, truth[None, :, None], axis=2)
+        right = np.count_nonzero(scores >= own, axis=2) <= top
         shares.append(100 * right.mean(axis=1))
     return np.concatenate(shares)
 

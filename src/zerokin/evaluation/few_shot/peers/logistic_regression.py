@@ -41,9 +41,10 @@ class LogisticRegression(FewShotPeer):
         gram = S @ S.transpose(0, 2, 1)
         # One length for all shots of an episode, so that a ridge means the same for any features.
         squares = np.trace(gram, axis1=1, axis2=2)[:, None, None] / (way * n_shots)
-        gram /= np.where(squares > 0, squares, 1)
+        squares = np.where(squares > 0, squares, 1)
+        gram /= squares
         A = combinations(gram, np.repeat(np.arange(way), n_shots), ridge=self.ridge)
-        scores: Array = queries @ (S.transpose(0, 2, 1) @ A)
+        scores: Array = queries @ (S.transpose(0, 2, 1) @ A / squares)
         return scores
 
 
