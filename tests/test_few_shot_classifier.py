@@ -275,3 +275,20 @@ def test_float32_features_give_the_same_names():
         shot_labels=SHOWN,
     )
     assert np.mean(half.predict(NEW.astype(np.float32)) == fitted().predict(NEW)) > 0.99
+
+
+def test_other_shots_need_no_new_fit():
+    model = fitted(kappa=2.0)
+    shown = np.array([18, 20, 20])
+    shots = samples(shown, 9)
+    again = estimator(kappa=2.0).fit(X, LABELS, semantics=TABLE, shots=shots, shot_labels=shown)
+    with pytest.warns(ZerokinWarning, match="'newcomer'"):
+        model.set_shots(samples([17], 8), ["newcomer"])
+    assert set(model.predict(NEW)) == {"newcomer"}
+    model.set_shots(shots, shown)
+    assert set(model.predict(NEW)) <= set(NAMES[[18, 20]])
+    assert np.array_equal(model.classes_, again.classes_)
+    np.testing.assert_array_equal(model.decision_function(NEW), again.decision_function(NEW))
+    with pytest.raises(ZerokinError, match="kind c' are base classes"):
+        model.set_shots(shots, NAMES[[2, 18, 20]])
+    np.testing.assert_array_equal(model.decision_function(NEW), again.decision_function(NEW))

@@ -19,7 +19,11 @@ from zerokin.recognition.class_labels import KnownClasses, Positions
 from zerokin.recognition.pruning import surviving_classes
 from zerokin.recognition.ranking import ranked
 from zerokin.recognition.shots import mixed_prototypes, semantic_weight
-from zerokin.recognition.support import Support, checked_shots, match_support, refuse_not_finite
+from zerokin.recognition.support import (
+    ClassesWithSemantics,
+    checked_shots,
+    refuse_not_finite,
+)
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 Candidates = str | Sequence[Any] | NDArray[Any] | None
@@ -114,28 +118,28 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite=False)
         refuse_not_finite(X, "X")
         check_classification_targets(y)
-        given = np.asarray([] if shots is None else shot_labels)
-        S = np.empty((0, X.shape[1]), X.dtype)
-        if shots is not None:
-            S = checked_shots(shots, shot_labels, X.shape[1])
-        elif shot_labels is not None:
-            raise InvalidInput("there are shot_labels but no shots: give the shots' features")
-        support = match_support(semantics, y, given.astype(y.dtype) if not len(given) else given)
-        labels = support.classes.positions(y, "y")
-        self.classes_ = support.classes.names
+        self._base = ClassesWithSemantics.of(semantics, y)
+        self.classes_ = self._base.classes.names
+        labels = self._base.classes.positions(y, "y")
         self.base_ = np.unique(labels)
-        self.novel_ = np.unique(support.labels)
-        self._refuse_shots_of_base()
         zero_shot = _default() if self.zero_shot is None else clone(self.zero_shot)
-        projected = self._learn(zero_shot, X, labels, support, semantics, hierarchy)
-        samples = unit_length(np.concatenate([self._normaliser.transform(X), self._features(S)]))
-        of = np.concatenate([labels, support.labels])
-        self.n_shots_ = np.bincount(of, minlength=len(self.classes_))
-        weight = np.where(support.with_semantics, semantic_weight(self.n_shots_, self.kappa), 0.0)
-        means = class_means(samples, of, len(self.classes_))
-        self.prototypes_ = mixed_prototypes(projected, means, weight)
-        self._known = support.with_semantics | (self.n_shots_ > 0)
-        return self
+        self._projected = self._learn(zero_shot, X, labels, hierarchy)
+        self._base_means = class_means(
+            unit_length(self._normaliser.transform(X)), labels, len(self.classes_)
+        )
+        self._base_counts = np.bincount(labels, minlength=len(self.classes_))
+        return self._supported(shots, shot_labels)
+
+    def set_shots(self, shots: Any, shot_labels: Any) -> FewShotClassifier:
+        """Replace the novel classes by those of other shots; what base classes taught stays.
+
+        Parameters
+        ----------
+        shots, shot_labels
+            As for `fit`.
+        """
+        check_is_fitted(self)
+        return self._supported(shots, shot_labels)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class (n, C), base ones calibrated; higher is better.
@@ -169,12 +173,13 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         zero_shot = self.zero_shot_
         if zero_shot is not None and zero_shot.hierarchy_ and zero_shot._layer_prototypes:
             # Classes without semantics are in no superclass, and nothing prunes them.
-            inside = np.flatnonzero(self._rows[chosen] >= 0)
+            rows = np.pad(self._rows, (0, len(self.classes_) - len(self._rows)), constant_values=-1)
+            inside = np.flatnonzero(rows[chosen] >= 0)
             layers = [F @ nodes.T for nodes in zero_shot._layer_prototypes]
             alive = np.ones_like(scores, dtype=bool)
             if len(inside):
                 alive[:, inside] = surviving_classes(
-                    layers, zero_shot.hierarchy_, self._rows[chosen[inside]], keep=zero_shot.top_k
+                    layers, zero_shot.hierarchy_, rows[chosen[inside]], keep=zero_shot.top_k
                 )
             scores = np.where(alive, scores, -np.inf)
         positions, values = ranked(scores, k)
@@ -185,38 +190,52 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         zero_shot: ZeroShotClassifier,
         X: NDArray[Any],
         labels: Positions,
-        support: Support,
-        semantics: Any,
         hierarchy: ClassHierarchy | None,
     ) -> NDArray[np.float64]:
         """Learn from base classes; return the unit projections of all classes (C, d_f)."""
         projected = np.zeros((len(self.classes_), X.shape[1]))
         self._rows = np.full(len(self.classes_), -1)
-        if semantics is None:
+        if not self._base.classes.vectors.shape[1]:
             self.zero_shot_: ZeroShotClassifier | None = None
             self._normaliser = FeatureNormaliser(zero_shot.normalisation).fit(X, labels)
             return projected
         # Base classes without semantics stay in: the zero-shot classifier refuses them by name.
-        rows = np.union1d(np.flatnonzero(support.with_semantics), self.base_)
+        rows = np.union1d(np.flatnonzero(self._base.usable), self.base_)
         self._rows[rows] = np.arange(len(rows))
-        if hierarchy is not None and len(rows) < hierarchy.n_classes:
-            raise InvalidInput(
-                f"the hierarchy has {hierarchy.n_classes} classes, but {len(rows)} have semantics"
-            )
         names = [str(name) for name in self.classes_[rows]]
-        table = dict(zip(names, support.classes.vectors[rows], strict=True))
+        table = dict(zip(names, self._base.classes.vectors[rows], strict=True))
         self.zero_shot_ = zero_shot.fit(X, self._rows[labels], semantics=table, hierarchy=hierarchy)
         self._normaliser = zero_shot._normaliser
         projected[rows] = zero_shot.prototypes_
         return projected
 
-    def _refuse_shots_of_base(self) -> None:
-        both = np.intersect1d(self.base_, self.novel_)
+    def _supported(self, shots: Any, shot_labels: Any) -> FewShotClassifier:
+        """Make prototypes from what base classes taught and from these shots."""
+        if shots is None and shot_labels is not None:
+            raise InvalidInput("there are shot_labels but no shots: give the shots' features")
+        known, labels = self._base, np.empty(0, dtype=np.int64)
+        samples = np.empty((0, self.n_features_in_))
+        if shots is not None:
+            S = checked_shots(shots, shot_labels, self.n_features_in_)
+            known, labels = known.with_support(shot_labels)
+            samples = unit_length(self._normaliser.transform(S))
+        novel = np.unique(labels)
+        both = np.intersect1d(self.base_, novel)
         if len(both):
-            names = listing(repr(str(name)) for name in self.classes_[both])
+            names = listing(repr(str(name)) for name in known.classes.names[both])
             raise InvalidInput(
                 f"shot_labels: {names} are base classes, being in y: give their samples in X alone"
             )
+        C, grown = len(known.classes), len(known.classes) - len(self._base.classes)
+        self.classes_ = known.classes.names
+        self.novel_ = novel
+        self.n_shots_ = np.bincount(labels, minlength=C) + np.pad(self._base_counts, (0, grown))
+        means = class_means(samples, labels, C) + np.pad(self._base_means, ((0, grown), (0, 0)))
+        weight = np.where(known.usable, semantic_weight(self.n_shots_, self.kappa), 0.0)
+        projected = np.pad(self._projected, ((0, grown), (0, 0)))
+        self.prototypes_ = mixed_prototypes(projected, means, weight)
+        self._known = known.usable | (self.n_shots_ > 0)
+        return self
 
     def _chosen(self, candidates: Candidates) -> Positions:
         kinds = {
@@ -246,9 +265,6 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not len(chosen):
             raise InvalidInput(f"candidates={candidates!r} leaves no class to choose from")
         return chosen
-
-    def _features(self, S: NDArray[Any]) -> NDArray[Any]:
-        return self._normaliser.transform(S) if len(S) else S
 
     def _normalised(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)

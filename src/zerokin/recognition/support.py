@@ -16,67 +16,66 @@ from zerokin.recognition.class_labels import KnownClasses, Positions
 
 
 @dataclass(frozen=True, eq=False)
-class Support:
-    """All classes and the shots of some.
+class ClassesWithSemantics:
+    """Names (C,) and vectors (C, d_z) of classes, and which have semantics that can be used (C,).
 
-    Parameters
-    ----------
-    classes
-        Names (C,) and vectors of all classes: those with semantics first, then support classes
-        without any, whose vectors are not used.
-    with_semantics
-        (C,) which classes have semantics.
-    labels
-        (n,) positions of the shots' classes.
+    Without any semantics, d_z is 0.
     """
 
     classes: KnownClasses
-    with_semantics: NDArray[np.bool_]
-    labels: Positions
+    usable: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, semantics: Any, y: NDArray[Any]) -> ClassesWithSemantics:
+        """Read semantics as `KnownClasses.of` does; vectors may be zero or not finite."""
+        if semantics is None:
+            names = np.unique(y)
+            known = KnownClasses(names, np.zeros((len(names), 0)))
+        elif isinstance(semantics, ClassTable) and semantics.vectors is not None:
+            vectors = np.array(semantics.vectors, dtype=np.float64)
+            known = KnownClasses(np.array(semantics.names), vectors)
+        elif isinstance(semantics, Mapping) and not semantics:
+            raise InvalidInput("semantics is empty: give a vector for every base class, or None")
+        else:
+            known = KnownClasses.of(semantics, y)
+        vectors = known.vectors
+        return cls(known, np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
 
-def match_support(semantics: Any, y: NDArray[Any], shot_labels: NDArray[Any]) -> Support:
-    """Match labels of base samples and of shots with the classes that have semantics.
+    def with_support(self, shot_labels: Any) -> tuple[ClassesWithSemantics, Positions]:
+        """Return the classes, support classes without semantics added, and the shots' positions.
 
-    A support class without semantics (no vector, or one that is all zero or not finite) is known
-    by its shots alone, and a `ZerokinWarning` says so; a base class without is an error.
-    """
-    if semantics is None:
-        names = np.unique(np.concatenate([y, shot_labels]) if len(shot_labels) else y)
-        classes = KnownClasses(names, np.zeros((len(names), 0)))
-        return Support(
-            classes, np.zeros(len(names), dtype=bool), classes.positions(shot_labels, "shot_labels")
+        A support class without semantics (no vector, or one that is all zero or not finite) is
+        known by its shots alone, and a `ZerokinWarning` says so.
+        """
+        known, given = self.classes, np.asarray(shot_labels)
+        by_position = given.dtype.kind in "iu" and known.names.dtype.kind not in "iu"
+        new = given[:0] if by_position else np.setdiff1d(given, known.names)
+        if len(new) and (given.dtype.kind in "iu") != (known.names.dtype.kind in "iu"):
+            raise InvalidInput(
+                f"shot_labels: unknown class {str(new[0])!r}: classes are called by number here"
+            )
+        classes = KnownClasses(
+            np.concatenate([known.names, new]) if len(new) else known.names,
+            np.concatenate([known.vectors, np.zeros((len(new), known.vectors.shape[1]))]),
         )
-    known = _known(semantics, y)
-    given = np.asarray(shot_labels)
-    by_position = given.dtype.kind in "iu" and known.names.dtype.kind not in "iu"
-    new = given[:0] if by_position else np.setdiff1d(given, known.names)
-    if len(new) and given.dtype.kind != known.names.dtype.kind:
-        raise InvalidInput(
-            f"shot_labels: unknown class {str(new[0])!r}: classes are called by number here"
-        )
-    classes = KnownClasses(
-        np.concatenate([known.names, new]) if len(new) else known.names,
-        np.concatenate([known.vectors, np.zeros((len(new), known.vectors.shape[1]))]),
-    )
-    labels = classes.positions(given, "shot_labels")
-    vectors = classes.vectors
-    usable = np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1)
-    without = np.intersect1d(np.flatnonzero(~usable), labels)
-    if len(without):
-        spellings = [str(name) for name in known.names]
-        called = [
-            f"{str(classes.names[at])!r}{did_you_mean(str(classes.names[at]), spellings)}"
-            if at >= len(known)
-            else repr(str(classes.names[at]))
-            for at in without
-        ]
-        warnings.warn(
-            f"support classes without semantics, known by their shots alone: {listing(called)}",
-            ZerokinWarning,
-            stacklevel=4,
-        )
-    return Support(classes, usable, labels)
+        usable = np.concatenate([self.usable, np.zeros(len(new), dtype=bool)])
+        labels = classes.positions(given, "shot_labels")
+        if known.vectors.shape[1]:
+            self._warn(classes.names, np.intersect1d(np.flatnonzero(~usable), labels))
+        return ClassesWithSemantics(classes, usable), labels
+
+    def _warn(self, names: NDArray[Any], without: Positions) -> None:
+        spellings = [str(name) for name in self.classes.names]
+        called = []
+        for at in without:
+            hint = did_you_mean(str(names[at]), spellings) if at >= len(spellings) else ""
+            called.append(f"{str(names[at])!r}{hint}")
+        if called:
+            warnings.warn(
+                f"support classes without semantics, known by their shots alone: {listing(called)}",
+                ZerokinWarning,
+                stacklevel=4,
+            )
 
 
 def checked_shots(shots: Any, shot_labels: Any, n_features: int) -> NDArray[Any]:
@@ -109,12 +108,3 @@ def refuse_not_finite(matrix: NDArray[Any], what: str) -> NDArray[Any]:
             "drop or fill them first"
         )
     return matrix
-
-
-def _known(semantics: Any, y: NDArray[Any]) -> KnownClasses:
-    """Read semantics without scaling them: rows without a direction are sorted out later."""
-    if isinstance(semantics, ClassTable) and semantics.vectors is not None:
-        return KnownClasses(np.array(semantics.names), np.array(semantics.vectors, dtype=float))
-    if isinstance(semantics, Mapping) and not semantics:
-        raise InvalidInput("semantics is empty: give a vector for every base class, or None")
-    return KnownClasses.of(semantics, y)
