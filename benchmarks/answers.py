@@ -9,6 +9,7 @@ Run: python benchmarks/answers.py xlsa17=DIR --figure docs/images/risk_coverage.
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -30,12 +31,15 @@ from zerokin.recognition.confidence import (
     probabilities,
     surprise,
 )
+from zerokin.recognition.hedging import hedge
 from zerokin.recognition.novelty import auroc, typicality
 from zerokin.recognition.risk_coverage import risk_coverage
 from zerokin.recognition.scored import Scored
 from zerokin.report.risk_coverage import draw_risk_coverage
 
 RISKS = (0.05, 0.1, 0.2, 0.3)
+STATED = (0.0, 0.05, 0.1, 0.2, 0.3)
+FEWER = (5, 10, 25)
 FAMILIES = 5
 SMALL, SIDE = 84, 224
 
@@ -93,6 +97,42 @@ def print_hedging(name, curve, calibration):
     print(f"| {name} | {' | '.join(cells)} |")
 
 
+def print_stated(name, pairs, tree):
+    """Compare the risks stated with answers, each of at most 30 %, with how often they failed."""
+    stated, wrong, weights = [], [], []
+    for samples, calibration in pairs:
+        answers = hedge(samples.scores, tree, samples.candidates, calibration, STATED[-1])
+        named = answers.layer <= tree.n_layers
+        nodes = np.array([tree.labels(layer) for layer in range(tree.n_layers + 1)])
+        true = nodes[np.minimum(answers.layer, tree.n_layers), samples.truth]
+        stated.append(answers.risk)
+        wrong.append(named & (true != answers.node))
+        weights.append(samples.weights)
+    stated, wrong, weights = map(np.concatenate, (stated, wrong, weights))
+    cells = []
+    for low, high in itertools.pairwise(STATED):
+        own = (stated > low) & (stated <= high)
+        share = weights[own].sum() / weights.sum()
+        means = [100 * np.average(x[own], weights=weights[own]) for x in (stated, wrong)]
+        cells.append(f"{100 * share:.0f} % of answers: {means[0]:.1f} → {means[1]:.1f}")
+    print(f"| {name} | {' | '.join(cells)} |")
+
+
+def print_fewer_candidates(pairs, draws=5):
+    """Measure the calibration error on left-out folds where fewer classes are candidates."""
+    rng = np.random.default_rng(0)
+    for k in FEWER:
+        errors = []
+        for samples, calibration in pairs:
+            for _ in range(draws):
+                some = np.sort(rng.choice(len(samples.candidates), size=k, replace=False))
+                own = np.isin(samples.columns, some)
+                shares = probabilities(samples.scores[own][:, some], calibration.temperature)
+                right = some[shares.argmax(axis=1)] == samples.columns[own]
+                errors.append(expected_calibration_error(shares.max(axis=1), right))
+        print(f"{k} candidates drawn at random, left-out folds: ECE {np.mean(errors):.1f}")
+
+
 def study_answers(dataset, params, figure):
     cold = seen_temperature(AnswerFitter(dataset, params, candidates="all", quiet=True))
     model = fitted(dataset, params)
@@ -107,6 +147,15 @@ def study_answers(dataset, params, figure):
         print_confidence("test, none (T = 1)", test, 1.0)
         print_confidence("test, seen classes alone", test, cold)
         print_confidence("test, folds", test, calibration.temperature)
+        pairs = [(fold.scored, left_out) for fold, left_out in fitter.left_out()]
+        print("\nrisk stated → wrong in %\n")
+        heads = [f"stated {low:.0%} to {high:.0%}" for low, high in itertools.pairwise(STATED)]
+        print(f"| clusters | {' | '.join(heads)} |\n|---|{'---:|' * len(heads)}")
+        print_stated("left-out folds", pairs, fitter.hierarchy)
+        print_stated("test", [(test, calibration)], fitter.hierarchy)
+        if kind == "unseen":
+            print()
+            print_fewer_candidates(pairs)
         curves = {}
         for grouping in ("clusters", "taxonomy"):
             if grouping == "taxonomy":
@@ -190,6 +239,29 @@ def study_novelty(dataset, params, near, far):
             )
 
 
+def study_typicality(dataset, params):
+    """Choose on folds how much of the mean score to take off the best, families left out."""
+    found = {weight: [] for weight in (0.0, 0.25, 0.5, 0.75, 1.0)}
+    for number in range(1, len(dataset.split.folds) + 1):
+        fold = dataset.fold(number)
+        families = np.array([path[1] for path in fold.classes.taxonomy])
+        for family, _ in Counter(families).most_common(FAMILIES):
+            world = without_classes(fold, families == family)
+            tests = np.concatenate([fold.split.test_seen, fold.split.test_unseen])
+            own = families[fold.evaluation_labels(tests)] == family
+            model = fitted(world, params)
+            parts = [
+                model.decision_function(np.asarray(fold.features[part]))
+                for part in (world.split.test_seen, world.split.test_unseen, tests[own])
+            ]
+            for weight, values in found.items():
+                seen, unseen, strange = (s.max(axis=1) - weight * s.mean(axis=1) for s in parts)
+                values.append((auroc(seen, strange), auroc(unseen, strange)))
+    print("\n| mean score taken off | AUROC to seen | to unseen |\n|---:|---:|---:|")
+    for weight, values in found.items():
+        print("| {} | {:.3f} | {:.3f} |".format(weight, *np.mean(values, axis=0)))
+
+
 def far_features(near, far, dataset, every=40):
     """Return features of quite other pictures, and of known ones treated in the same way."""
     birds = {"n01532829", "n01558993", "n01843383", "n01855672"}
@@ -243,6 +315,7 @@ def main():
     if arguments.only != "novelty":
         study_answers(dataset, params, arguments.figure)
     if arguments.only != "answers":
+        study_typicality(dataset, params)
         study_novelty(dataset, params, arguments.near, arguments.far)
 
 

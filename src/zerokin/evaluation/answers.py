@@ -133,20 +133,17 @@ class AnswerFitter:
         )
         samples = np.concatenate([split.test_unseen, split.test_seen])
         is_unseen = np.arange(len(samples)) < len(split.test_unseen)
-        chosen, scores = model._candidate_scores(np.asarray(fold.features[samples]), "all")
+        scores = model.decision_function(np.asarray(fold.features[samples]))
         truth = fold.evaluation_labels(samples)
         weights = balanced_weights(is_unseen, self.unseen_share)
-        typical = typicality(scores)
+        chosen, asked = np.arange(len(seen)), np.ones(len(samples), dtype=bool)
         if self.candidates == "unseen":
-            chosen = fold.unseen
-            asked = is_unseen
-        else:
-            asked = np.ones(len(samples), dtype=bool)
+            chosen, asked = fold.unseen, is_unseen
         return AnswerFold(
             Scored(scores[asked][:, chosen], seen[chosen], seen[truth[asked]], weights[asked]),
             samples[asked],
             seen[fold.unseen],
-            typical,
+            typicality(scores),
             weights,
         )
 
