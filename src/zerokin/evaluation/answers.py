@@ -47,8 +47,8 @@ class AnswerFold:
 
     def without(self, other: AnswerFold) -> Scored | None:
         """Return the samples that share neither picture nor validation class with another fold."""
+        # A fold holds out every picture of its validation classes, so that pictures suffice.
         apart = ~np.isin(self.samples, other.samples)
-        apart &= ~np.isin(self.scored.truth, other.validation)
         return self.scored.where(apart) if apart.any() else None
 
 
