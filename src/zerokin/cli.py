@@ -56,6 +56,10 @@ class SettingName(StrEnum):
     pure = "pure"
     generalised = "generalised"
     few_shot = "few-shot"
+    generalised_few_shot = "generalised-few-shot"
+
+
+FEW_SHOT = (SettingName.few_shot, SettingName.generalised_few_shot)
 
 
 class PictureFormat(StrEnum):
@@ -226,17 +230,20 @@ def evaluate(
 ) -> None:
     """Measure one method: chosen on validation classes, then tested once on the test classes.
 
-    For --setting few-shot, --method may also be all, or names joined by ,
+    For the few-shot settings, --method may also be all, or names joined by ,
     """
-    options = {"split": split, "features": features, "semantics": semantics}
-    others = [one.value for one in setting if one != SettingName.few_shot]
-    if SettingName.few_shot in setting:
-        if others:
-            raise InvalidInput("--setting few-shot stands alone: run the others by themselves")
+    options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
+    few_shot = [one for one in setting if one in FEW_SHOT]
+    if few_shot:
+        if len(setting) > 1:
+            raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
         plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
-        run_few_shot(data, method, seeds, shots, report, tried, {**plan, **options})
+        generalised = few_shot[0] == SettingName.generalised_few_shot
+        options |= {**plan, "generalised": generalised}
+        run_few_shot(data, method, seeds, shots, report, tried, options)
         return
-    run_comparison(data, [method], others, seeds, [] if report is None else [report], options)
+    reports = [] if report is None else [report]
+    run_comparison(data, [method], [one.value for one in setting], seeds, reports, options)
 
 
 def run_few_shot(
@@ -294,7 +301,7 @@ def compare(
     """Run ours beside its peers, all tuned alike, and print one table."""
     from zerokin.evaluation.comparison import known_methods
 
-    if SettingName.few_shot in setting:
+    if any(one in FEW_SHOT for one in setting):
         raise InvalidInput("few-shot is compared by: evaluate --setting few-shot --method all")
     run_comparison(
         data,

@@ -25,7 +25,7 @@ class Row:
     """One measured result with all that is needed to make it again."""
 
     dataset: str
-    setting: Setting | Literal["few-shot"]
+    setting: Setting | Literal["few-shot", "generalised-few-shot"]
     method: str
     features: str
     features_sha256: str

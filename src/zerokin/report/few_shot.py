@@ -27,6 +27,8 @@ def few_shot_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
     >>> few_shot_lines([{"method": "x", "metrics": metrics}])
     (['method', '5-way 1-shot'], [['x', '61.2 ± 0.8']])
     """
+    if any("harmonic_mean" in row["metrics"] for row in rows):
+        return _generalised_lines(rows)
     tasks = list(dict.fromkeys((row["metrics"]["way"], row["metrics"]["shots"]) for row in rows))
     has_hits = any("hit5" in row["metrics"] for row in rows)
     headings = ["method"]
@@ -45,6 +47,26 @@ def few_shot_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
             line.append(_cell(found))
             if has_hits:
                 line.append(f"{mean(m['hit5'] for m in found):.1f}" if found else "")
+        lines.append(line)
+    return headings, lines
+
+
+def _generalised_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Return accuracy on novel and on base classes, and their harmonic mean, for each shot."""
+    shots = list(dict.fromkeys(row["metrics"]["shots"] for row in rows))
+    headings = ["method", *(f"{n}-shot {name}" for n in shots for name in ("U", "S", "H"))]
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        line = [str(method)]
+        for number in shots:
+            found = [
+                row["metrics"]
+                for row in rows
+                if (row["method"], row["metrics"]["shots"]) == (method, number)
+            ]
+            for name in ("unseen", "seen", "harmonic_mean"):
+                line.append(f"{mean(m[name] for m in found):.1f}" if found else "")
+            line[-1] += f" ± {mean(m['ci95'] for m in found):.1f}" if found else ""
         lines.append(line)
     return headings, lines
 

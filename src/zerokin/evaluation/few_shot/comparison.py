@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from zerokin.data.load import load_dataset
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.evaluation.few_shot.evaluation import Base, EpisodePlan, FewShotEvaluation
+from zerokin.evaluation.few_shot.generalised import GENERALISED, GeneralisedFewShotEvaluation
 from zerokin.evaluation.few_shot.method import FewShotMethod
 from zerokin.evaluation.few_shot.ours import OursFewShot
 from zerokin.evaluation.few_shot.peer_method import FewShotPeerMethod
@@ -25,7 +26,9 @@ def known_few_shot_methods() -> dict[str, Callable[[], FewShotMethod]]:
     return {**peers, "ours": OursFewShot}
 
 
-def find_few_shot_methods(names: Sequence[str]) -> list[FewShotMethod]:
+def find_few_shot_methods(
+    names: Sequence[str], *, generalised: bool = False
+) -> list[FewShotMethod]:
     """Return the methods of these names, or every one for ``["all"]``.
 
     Examples
@@ -36,13 +39,14 @@ def find_few_shot_methods(names: Sequence[str]) -> list[FewShotMethod]:
     Traceback (most recent call last):
     zerokin.errors.InvalidInput: unknown few-shot method 'simpleshot'; did you mean 'simple-shot'...
     """
-    known = known_few_shot_methods()
+    known: Mapping[str, Callable[[], FewShotMethod]]
+    known = GENERALISED if generalised else known_few_shot_methods()
     wanted = list(known) if list(names) == ["all"] else list(dict.fromkeys(names))
     for name in wanted:
         if name not in known:
             raise InvalidInput(
-                f"unknown few-shot method {name!r}{did_you_mean(name, known)} "
-                f"(known: all, {', '.join(known)})"
+                f"unknown {'generalised ' * generalised}few-shot method {name!r}"
+                f"{did_you_mean(name, known)} (known: all, {', '.join(known)})"
             )
     return [known[name]() for name in wanted]
 
@@ -74,6 +78,7 @@ def measure_few_shot(
     queries: int = 15,
     episodes: int = 600,
     base: Base = "training",
+    generalised: bool = False,
     split: str | None = None,
     features: str | None = None,
     semantics: str | None = None,
@@ -92,13 +97,17 @@ def measure_few_shot(
         Of the episodes; ``way=0`` means all test classes at once.
     base
         What methods learn from: see `FewShotEvaluation`.
+    generalised
+        Name samples of novel and of base classes among both: see `GeneralisedFewShotEvaluation`,
+        for which ``episodes`` are draws of shots of all test classes.
     """
-    found = find_few_shot_methods(methods)
+    found = find_few_shot_methods(methods, generalised=generalised)
     options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
     dataset = load_dataset(data, **options)
     for number in shots:
         plan = EpisodePlan(way or len(dataset.unseen), number, queries, episodes)
         for seed in seeds:
             evaluation = FewShotEvaluation(dataset, plan, base=base, random_state=seed)
+            run = GeneralisedFewShotEvaluation(evaluation).run if generalised else evaluation.run
             for method in found:
-                yield evaluation.run(method)
+                yield run(method)

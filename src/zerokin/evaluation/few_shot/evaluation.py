@@ -21,6 +21,7 @@ from zerokin.evaluation.selection import Selection
 from zerokin.evaluation.settings import Row, features_name, features_sha256
 
 Base = Literal["training", "seen"]
+FewShotSetting = Literal["few-shot", "generalised-few-shot"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class FewShotEvaluation:
         d_f = test.pool.shape[1]
         accuracies = episode_accuracies(scorer, test.episodes, d_f=d_f)
         tested = time.perf_counter()
-        row = self._row(method, chosen)
+        row = self.row(method, chosen, "few-shot")
         row.metrics = self._metrics(accuracies)
         if self.plan.way > 5:
             hits = episode_accuracies(scorer, test.episodes, d_f=d_f, top=5)
@@ -110,12 +111,13 @@ class FewShotEvaluation:
         mean, ci95 = mean_with_ci95(accuracies)
         return {"top1": mean, "ci95": ci95, "shots": self.plan.shots, "way": self.plan.way}
 
-    def _row(self, method: FewShotMethod, chosen: Selection) -> Row:
+    def row(self, method: FewShotMethod, chosen: Selection, setting: FewShotSetting) -> Row:
+        """Return a row without metrics: what is measured, and how it was chosen."""
         split = self.dataset.split
         validation = self.validation[0].episodes
         return Row(
             dataset=self.dataset.name,
-            setting="few-shot",
+            setting=setting,
             method=method.name,
             features=features_name(self.dataset),
             features_sha256=features_sha256(self.dataset),

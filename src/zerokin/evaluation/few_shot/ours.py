@@ -13,7 +13,13 @@ from zerokin.evaluation.few_shot.batches import gathered, gathered_queries
 from zerokin.evaluation.few_shot.episodes import Episodes
 from zerokin.evaluation.few_shot.method import EpisodeScorer, FewShotMethod
 from zerokin.evaluation.few_shot.normalisers import fitted_normaliser
-from zerokin.evaluation.method import FEATURE_NORMALISATIONS, Params, TrainingData, product_of
+from zerokin.evaluation.method import (
+    FEATURE_NORMALISATIONS,
+    Params,
+    Stage,
+    TrainingData,
+    product_of,
+)
 from zerokin.evaluation.ours import DEFAULTS as ZERO_SHOT_DEFAULTS
 from zerokin.evaluation.ours import Ours
 from zerokin.features.normaliser import unit_length
@@ -62,7 +68,7 @@ class OursFewShot(FewShotMethod):
 
     name = "ours"
     defaults = DEFAULTS
-    stages = STAGES
+    stages: Sequence[Stage] = STAGES
 
     def scorers(
         self, data: TrainingData, pool: NDArray[Any], trials: Sequence[Params]
