@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from zerokin.evaluation.few_shot.peers.peer import Array, BaseClasses, FewShotPeer
 
+AT_ONCE = 16
+"""Episodes whose covariances are in memory together."""
+
 
 @dataclass
 class DistributionCalibration(FewShotPeer):
@@ -52,12 +55,14 @@ class DistributionCalibration(FewShotPeer):
         k = nearest.shape[-1]
         lent = self.means_[nearest].sum(axis=3)
         means = ((shots + lent) / (k + 1)).mean(axis=2)
+        shares = self._shares(nearest.reshape(trials, -1))
         scores = np.empty((trials, queries.shape[1], way), queries.dtype)
-        for number in range(trials):
-            covariance = self._covariance(nearest[number])
-            directions = np.linalg.solve(covariance, means[number].T)
-            halves = np.einsum("wd,dw->w", means[number], directions) / 2
-            scores[number] = queries[number] @ directions - halves
+        for start in range(0, trials, AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            columns = means[part].transpose(0, 2, 1)
+            directions = np.linalg.solve(self._covariances(shares[part]), columns)
+            halves = (columns * directions).sum(axis=1, keepdims=True) / 2
+            scores[part] = queries[part] @ directions - halves
         return scores
 
     def _nearest(self, shots: Array) -> NDArray[np.int64]:
@@ -66,10 +71,18 @@ class DistributionCalibration(FewShotPeer):
         near = shots @ self.means_.T - (self.means_**2).sum(axis=1) / 2
         return np.argpartition(-near, k - 1, axis=1)[:, :k]
 
-    def _covariance(self, nearest: NDArray[np.int64]) -> Array:
-        classes, counts = np.unique(nearest, return_counts=True)
-        shares = (counts / counts.sum()).astype(self.covariances_.dtype)
-        covariance: Array = np.tensordot(shares, self.covariances_[classes], axes=1)
-        variance = np.trace(covariance) / len(covariance)
-        covariance[np.diag_indices(len(covariance))] += self.spread * variance or 1.0
-        return covariance
+    def _shares(self, nearest: NDArray[np.int64]) -> Array:
+        """Return how often an episode's shots lend from each base class (T, B), in all 1."""
+        trials, total = nearest.shape
+        shares = np.zeros((trials, len(self.means_)), self.covariances_.dtype)
+        np.add.at(shares, (np.arange(trials)[:, None], nearest), 1 / total)
+        return shares
+
+    def _covariances(self, shares: Array) -> Array:
+        """Return the covariances (T, d_f, d_f) averaged by shares (T, B), and spread."""
+        B, width, _ = self.covariances_.shape
+        mixed = (shares @ self.covariances_.reshape(B, -1)).reshape(-1, width, width)
+        diagonal = np.einsum("tii->ti", mixed)  # a view
+        variance = diagonal.mean(axis=1, keepdims=True)
+        diagonal += np.where(variance > 0, self.spread * variance, 1)
+        return mixed
