@@ -66,6 +66,21 @@ def test_prototypes_by_the_formula(kappa):
     np.testing.assert_allclose(model.decision_function(NEW), expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("neighbours", [1, 3])
+def test_base_classes_lend_by_the_formula(neighbours):
+    model = fitted(kappa=2.0, base_weight=1.5, base_neighbors=neighbours)
+    plain = fitted(kappa=2.0)
+    prior = ZeroShotClassifier(normalisation="centre-unit").fit(X, LABELS, semantics=TABLE)
+    centre = X.mean(axis=0)
+    means = np.array([unit(X[k == LABELS] - centre).mean(axis=0) for k in range(BASE)])
+    for k in range(BASE, C):
+        summed = 2.0 * prior.prototypes_[k] + unit(SHOTS[k == SHOWN] - centre).sum(axis=0)
+        near = sorted(range(BASE), key=lambda b: -unit(means[b]) @ summed)[:neighbours]
+        expected = unit(summed + 1.5 * means[near].mean(axis=0))
+        np.testing.assert_allclose(model.prototypes_[k], expected, atol=1e-10)
+    np.testing.assert_array_equal(model.prototypes_[:BASE], plain.prototypes_[:BASE])
+
+
 def test_shots_and_semantics_together_beat_either():
     def accuracy(model):
         return np.mean(model.predict(NEW) == NAMES[TRUTH])
@@ -251,6 +266,10 @@ def test_candidates_that_cannot_be_used(candidates, line):
 def test_bad_kappa_and_nan_in_predict():
     with pytest.raises(ZerokinError, match="kappa must be a number of at least 0: got -1"):
         fitted(kappa=-1)
+    with pytest.raises(ZerokinError, match="base_weight must be a number of at least 0: got -2"):
+        fitted(base_weight=-2)
+    with pytest.raises(ZerokinError, match="base_neighbors must be at least 1: got 0"):
+        fitted(base_weight=1.0, base_neighbors=0)
     with pytest.raises(ZerokinError, match="X: row 0 holds NaN"):
         fitted().predict(NEW * np.nan)
 

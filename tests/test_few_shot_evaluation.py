@@ -34,13 +34,16 @@ class QuickOurs(OursFewShot):
 
 def estimator(params):
     chosen = dict(params)
-    kappa = chosen.pop("kappa")
-    return FewShotClassifier(ZeroShotClassifier(**chosen), kappa=kappa)
+    own = {name: chosen.pop(name) for name in ("kappa", "base_weight", "base_neighbors")}
+    return FewShotClassifier(ZeroShotClassifier(**chosen), **own)
 
 
 TRIALS = [
     DEFAULTS,
     DEFAULTS | {"kappa": 0.0},
+    DEFAULTS | {"kappa": 0.0, "base_weight": 1.0, "base_neighbors": 1},
+    DEFAULTS | {"kappa": 2.0, "base_weight": 0.5, "base_neighbors": 3},
+    DEFAULTS | {"normalisation": "unit", "base_weight": 4.0, "base_neighbors": 99},
     DEFAULTS | {"kappa": 8.0, "inference": "flat"},
     DEFAULTS | {"normalisation": "centre-unit", "alpha": 0.9},
     DEFAULTS | {"normalisation": "power-whiten3-unit", "grouping": "kmeans", "branching": 3},

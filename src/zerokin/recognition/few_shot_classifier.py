@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.errors import InvalidInput, listing
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.class_labels import KnownClasses, Positions
+from zerokin.recognition.class_labels import Positions
+from zerokin.recognition.few_shot_candidates import Candidates, few_shot_candidates
 from zerokin.recognition.pruning import surviving_classes
 from zerokin.recognition.ranking import ranked
-from zerokin.recognition.shots import mixed_prototypes, semantic_weight
+from zerokin.recognition.shots import mixed_prototypes, semantic_weight, with_lent_means
 from zerokin.recognition.support import (
     ClassesWithSemantics,
     checked_shots,
     refuse_not_finite,
 )
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
-
-Candidates = str | Sequence[Any] | NDArray[Any] | None
 
 
 class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,6 +43,9 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         By default one with features centred and of unit length.
     kappa
         κ: how many shots the projected semantics of a class count as.
+    base_weight, base_neighbors
+        λ: how many shots the base classes count as that are nearest to a novel class's shots and
+        semantics, and how many lend their mean so.
     calibration
         Taken off the scores of base classes when they compete with novel ones.
 
@@ -78,10 +79,14 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         zero_shot: ZeroShotClassifier | None = None,
         *,
         kappa: float = 1.0,
+        base_weight: float = 0.0,
+        base_neighbors: int = 4,
         calibration: float = 0.0,
     ) -> None:
         self.zero_shot = zero_shot
         self.kappa = kappa
+        self.base_weight = base_weight
+        self.base_neighbors = base_neighbors
         self.calibration = calibration
 
     def fit(
@@ -168,7 +173,9 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the best k classes (n, k) of every sample, best first, and their scores (n, k)."""
         F = self._normalised(X)
-        chosen = self._chosen(candidates)
+        chosen = few_shot_candidates(
+            candidates, self.classes_, base=self.base_, novel=self.novel_, known=self._known
+        )
         scores = self._scores(F)[:, chosen]
         zero_shot = self.zero_shot_
         if zero_shot is not None and zero_shot.hierarchy_ and zero_shot._layer_prototypes:
@@ -233,38 +240,17 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         means = class_means(samples, labels, C) + np.pad(self._base_means, ((0, grown), (0, 0)))
         weight = np.where(known.usable, semantic_weight(self.n_shots_, self.kappa), 0.0)
         projected = np.pad(self._projected, ((0, grown), (0, 0)))
-        self.prototypes_ = mixed_prototypes(projected, means, weight)
+        prototypes = mixed_prototypes(projected, means, weight)
+        prototypes[novel] = with_lent_means(
+            prototypes[novel],
+            self.n_shots_[novel] + np.where(known.usable[novel], self.kappa, 0.0),
+            self._base_means[self.base_],
+            weight=self.base_weight,
+            n_neighbors=self.base_neighbors,
+        )
+        self.prototypes_ = unit_length(prototypes)
         self._known = known.usable | (self.n_shots_ > 0)
         return self
-
-    def _chosen(self, candidates: Candidates) -> Positions:
-        kinds = {
-            "novel": self.novel_,
-            "base": self.base_,
-            "all": np.union1d(self.base_, self.novel_),
-        }
-        if candidates is None:
-            candidates = "novel" if len(self.novel_) else "all"
-        if isinstance(candidates, str):
-            if candidates not in kinds:
-                raise InvalidInput(
-                    f"candidates={candidates!r} is none of {listing(kinds)}"
-                    f"{did_you_mean(candidates, kinds)}; give one class as a list"
-                )
-            chosen = kinds[candidates]
-        else:
-            known = KnownClasses(self.classes_, np.empty((len(self.classes_), 0)))
-            # Ordered by position: the answer must not depend on the order of the list.
-            chosen = np.unique(known.positions(candidates, "candidates"))
-        unknown = chosen[~self._known[chosen]]
-        if len(unknown):
-            raise InvalidInput(
-                f"candidates: class {str(self.classes_[unknown[0]])!r} has neither shots nor "
-                "semantics"
-            )
-        if not len(chosen):
-            raise InvalidInput(f"candidates={candidates!r} leaves no class to choose from")
-        return chosen
 
     def _normalised(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)

@@ -5,11 +5,13 @@ The projected semantics p of a class (unit length) count as κ shots beside its 
     prototype = (κ p + Σ x_i) / (κ + n) = w p + (1 − w) x̄,    w = κ / (κ + n)
 
 which is where a Gaussian class is expected whose mean was drawn around p. With no shots this is
-the zero-shot prototype; with many, their mean.
+the zero-shot prototype; with many, their mean. The base classes that lie nearest to it may lend
+their mean b̄ as λ further shots: few shots are known less well than where classes tend to lie.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,47 +37,88 @@ def semantic_weight(n_shots: Any, kappa: float) -> Any:
 
 
 def mixed_prototypes(projected: Array, means: Array, weight: Any) -> Array:
-    """Return unit prototypes (..., d_f) between projected semantics and means of shots.
-
-    Parameters
-    ----------
-    projected
-        (..., d_f) unit projections of the classes' semantics.
-    means
-        (..., d_f) means of their shots.
-    weight
-        (...) w of each class.
-    """
+    """Return w p + (1 − w) x̄ for projections and means of shots (..., d_f) and weights (...)."""
     w = np.asarray(weight)[..., None]
-    mixed = w * projected + (1 - w) * means
-    lengths = np.linalg.norm(mixed, axis=-1, keepdims=True)
-    unit: Array = mixed / np.where(lengths > 0, lengths, 1)
-    return unit
+    mixed: Array = w * projected + (1 - w) * means
+    return mixed
 
 
-def mixed_scores(
-    to_projected: Array,
-    to_means: Array,
-    means_to_projected: Array,
-    mean_squares: Array,
-    weight: float,
-) -> Array:
-    """Return the cosines of samples with `mixed_prototypes`, from products alone.
-
-    The prototypes are never made: with p of unit length, ‖w p + (1 − w) x̄‖² is
-    w² + 2 w (1 − w) p·x̄ + (1 − w)² ‖x̄‖². So a sweep over w costs next to nothing.
+def nearest_base(to_base: Array, base_lengths: Array, n_neighbors: int) -> NDArray[np.int64]:
+    """Return the base classes (..., k) nearest by angle to prototypes.
 
     Parameters
     ----------
-    to_projected, to_means
-        (..., M, W) products of samples with projected semantics and with means of shots.
-    means_to_projected, mean_squares
-        (..., W) p·x̄ and ‖x̄‖² of every class.
-    weight
-        w.
+    to_base
+        (..., B) products of prototypes with means of base classes.
+    base_lengths
+        (B,) lengths of those means.
+    n_neighbors
+        k, or all base classes if there are fewer.
+
+    Examples
+    --------
+    >>> nearest_base(np.array([[3.0, 4.0, 0.1]]), np.array([1.0, 2.0, 1.0]), 1)
+    array([[0]])
     """
-    rest = 1 - weight
-    squares = weight**2 + 2 * weight * rest * means_to_projected + rest**2 * mean_squares
+    if n_neighbors < 1:
+        raise InvalidInput(f"base_neighbors must be at least 1: got {n_neighbors}")
+    cosines = to_base / np.where(base_lengths > 0, base_lengths, 1)
+    k = min(n_neighbors, cosines.shape[-1])
+    order = np.argpartition(-cosines, k - 1, axis=-1)[..., :k]
+    return np.asarray(order, dtype=np.int64)
+
+
+def with_lent_means(
+    prototypes: Array, counts: NDArray[Any], base_means: Array, *, weight: float, n_neighbors: int
+) -> Array:
+    """Return prototypes (W, d_f), to which the nearest base classes lent their mean.
+
+    Parameters
+    ----------
+    prototypes
+        (W, d_f) w p + (1 − w) x̄.
+    counts
+        (W,) how many shots each rests on, κ included.
+    base_means
+        (B, d_f) means of the base classes.
+    weight
+        λ.
+    n_neighbors
+        How many base classes lend.
+    """
+    if not 0 <= weight < np.inf:
+        raise InvalidInput(f"base_weight must be a number of at least 0: got {weight}")
+    if weight == 0 or not len(prototypes):
+        return prototypes
+    lengths = np.linalg.norm(base_means, axis=1)
+    lenders = nearest_base(prototypes @ base_means.T, lengths, n_neighbors)
+    share = (weight / (weight + counts))[:, None]
+    moved: Array = (1 - share) * prototypes + share * base_means[lenders].mean(axis=1)
+    return moved
+
+
+def combined_scores(
+    to_parts: Sequence[Array], part_products: Sequence[Sequence[Array]], weights: Sequence[float]
+) -> Array:
+    """Return the cosines of samples with weighted sums of parts, from products alone.
+
+    The sums are never made: the product with a sum is the sum of products, and the square of its
+    length is Σ_ij w_i w_j part_i·part_j. So a sweep over weights costs next to nothing.
+
+    Parameters
+    ----------
+    to_parts
+        (..., M, W) products of samples with each of the classes' parts, such as p and x̄.
+    part_products
+        (..., W) products of part i with part j, for i ≥ j: a lower triangle.
+    weights
+        Weights of the parts.
+    """
+    total = sum(w * products for w, products in zip(weights, to_parts, strict=True))
+    squares: Any = 0.0
+    for i, row in enumerate(part_products):
+        for j, products in enumerate(row):
+            squares = squares + (1 if i == j else 2) * weights[i] * weights[j] * products
     lengths = np.sqrt(np.clip(squares, np.finfo(np.float32).tiny, None))
-    scores: Array = (weight * to_projected + rest * to_means) / lengths[..., None, :]
+    scores: Array = total / lengths[..., None, :]
     return scores

@@ -31,6 +31,12 @@ HELD_OUT = 0.2
 """Share of every base class that is tested on, where the data has no test samples of them."""
 
 
+class OursGeneralised(OursFewShot):
+    """Ours, but base classes lend nothing: what moves towards them would be taken for them."""
+
+    stages = OursFewShot.stages[:-1]
+
+
 class NearestMean(OursFewShot):
     """Ours without semantics: what the projected semantics add is the difference to it."""
 
@@ -39,7 +45,7 @@ class NearestMean(OursFewShot):
     stages = (product_of(normalisation=FEATURE_NORMALISATIONS),)
 
 
-GENERALISED: dict[str, type[OursFewShot]] = {"nearest-mean": NearestMean, "ours": OursFewShot}
+GENERALISED: dict[str, type[OursFewShot]] = {"nearest-mean": NearestMean, "ours": OursGeneralised}
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,9 +171,10 @@ class GeneralisedFewShotEvaluation:
 
 def _fitted(data: TrainingData, params: Params) -> FewShotClassifier:
     """Return the classifier with what base classes teach, still without novel classes."""
-    zero_shot = {name: value for name, value in params.items() if name != "kappa"}
+    own = {name: params[name] for name in ("kappa", "base_weight", "base_neighbors")}
+    zero_shot = {name: value for name, value in params.items() if name not in own}
     model = FewShotClassifier(
-        ZeroShotClassifier(**zero_shot, random_state=data.random_state), kappa=params["kappa"]
+        ZeroShotClassifier(**zero_shot, random_state=data.random_state), **own
     )
     return model.fit(
         data.features,

@@ -1,8 +1,13 @@
-"""Our few-shot method in the harness: `zerokin.FewShotClassifier`, swept over many settings."""
+"""Our few-shot method in the harness: `zerokin.FewShotClassifier`, swept over many settings.
+
+Prototypes are never made here. Scores are put together from products of samples with projected
+semantics (what a zero-shot scorer returns), with means of shots, and with means of base classes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -22,8 +27,11 @@ from zerokin.evaluation.method import (
 )
 from zerokin.evaluation.ours import DEFAULTS as ZERO_SHOT_DEFAULTS
 from zerokin.evaluation.ours import Ours
+from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import unit_length
-from zerokin.recognition.shots import mixed_scores, semantic_weight
+from zerokin.recognition.shots import combined_scores, nearest_base, semantic_weight
+
+Products = NDArray[np.floating]
 
 KEPT_BYTES = 256 << 20
 KAPPAS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -33,6 +41,8 @@ DEFAULTS = {
     "normalisation": "power-centre-unit",
     "hub_weight": 0.0,
     "kappa": 1.0,
+    "base_weight": 0.0,
+    "base_neighbors": 4,
 }
 
 STAGES = (
@@ -58,9 +68,8 @@ STAGES = (
         kin_decay=[0.5, 1.0],
         kappa=KAPPAS,
     ),
+    product_of(base_weight=[0.0, 0.25, 0.5, 1.0, 2.0, 4.0], base_neighbors=[1, 4], kappa=KAPPAS),
 )
-
-Products = tuple[NDArray[np.floating], NDArray[np.floating]]
 
 
 class OursFewShot(FewShotMethod):
@@ -74,32 +83,64 @@ class OursFewShot(FewShotMethod):
         self, data: TrainingData, pool: NDArray[Any], trials: Sequence[Params]
     ) -> Iterator[EpisodeScorer]:
         """Learn with every trial; what depends on less than a trial differs in is made once."""
-        if not data.semantics.shape[1]:
-            yield from _from_shots_alone(data, pool, trials)
-            return
         wanted = [{name: params[name] for name in ZERO_SHOT_DEFAULTS} for params in trials]
         groups = [list(group) for _, group in groupby(range(len(trials)), wanted.__getitem__)]
-        zero_shot = Ours().fit_many(data, [wanted[group[0]] for group in groups])
+        firsts = [wanted[group[0]] for group in groups]
+        projections = _projections(data, pool, firsts)
         samples: _Samples | None = None
-        for group, scorer in zip(groups, zero_shot, strict=True):
-            steps = wanted[group[0]]["normalisation"]
-            if samples is None or samples.steps != steps:
-                samples = _Samples(data, pool, steps)
-            cosines = scorer(pool)
+        for group, first, projection in zip(groups, firsts, projections, strict=True):
+            if samples is None or samples.steps != first["normalisation"]:
+                samples = _Samples(data, pool, first["normalisation"])
             for number in group:
-                yield _scorer(samples, cosines, trials[number]["kappa"])
+                yield _scorer(samples, projection, trials[number])
+
+
+@dataclass(frozen=True, eq=False)
+class _Projection:
+    """Products of the pool (N, C) and of base means (B, C) with projected semantics."""
+
+    of_pool: Products
+    of_base: Products
+
+
+def _projections(
+    data: TrainingData, pool: NDArray[Any], trials: Sequence[Params]
+) -> Iterator[_Projection | None]:
+    """Yield one for each trial, or None where classes have no semantics."""
+    if not data.semantics.shape[1]:
+        yield from (None for _ in trials)
+        return
+    members = np.unique(data.labels, return_inverse=True)[1]
+    for scorer in Ours().fit_many(data, trials):
+        # A scorer is linear in unit features: the mean of products is the product with the mean.
+        of_base = class_means(scorer(data.features), members, int(members.max()) + 1)
+        yield _Projection(scorer(pool), of_base)
 
 
 class _Samples:
-    """The pool's unit features for a normalisation, and products of queries with means of shots."""
+    """The pool's unit features for a normalisation, and their products with base means.
+
+    Parameters
+    ----------
+    data, pool
+        As for `FewShotMethod.scorers`.
+    steps
+        The normalisation.
+    """
 
     def __init__(self, data: TrainingData, pool: NDArray[Any], steps: str) -> None:
         self.steps = steps
-        self.F = unit_length(fitted_normaliser(data, steps).transform(pool))
-        self._products: dict[int, tuple[Episodes, Products]] = {}
+        normaliser = fitted_normaliser(data, steps)
+        self.F = unit_length(normaliser.transform(pool))
+        members = np.unique(data.labels, return_inverse=True)[1]
+        base = unit_length(normaliser.transform(data.features))
+        means = class_means(base, members, int(members.max()) + 1)
+        self.to_base = self.F @ means.T.astype(self.F.dtype)
+        self.base_products = means @ means.T
+        self._products: dict[int, tuple[Episodes, tuple[Products, Products]]] = {}
 
-    def products(self, episodes: Episodes) -> Products:
-        """Return q·x̄ (T, M, W) and ‖x̄‖² (T, W); made once for the same episodes."""
+    def with_shots(self, episodes: Episodes) -> tuple[Products, Products]:
+        """Return q·x̄ (T, M, W) and x̄·x̄ (T, W); made once for the same episodes."""
         # The episodes are kept beside their products, so that no others can take their id.
         if id(episodes) not in self._products:
             means = gathered(self.F, episodes.shots).mean(axis=2)
@@ -111,27 +152,38 @@ class _Samples:
         return self._products[id(episodes)][1]
 
 
-def _scorer(samples: _Samples, cosines: NDArray[np.floating], kappa: float) -> EpisodeScorer:
-    """Return a scorer from the cosines (N, C) of the pool with all classes' projections."""
+def _scorer(samples: _Samples, projection: _Projection | None, params: Params) -> EpisodeScorer:
+    kappa = 0.0 if projection is None else params["kappa"]
+    lent, n_neighbors = params["base_weight"], params["base_neighbors"]
 
-    def scores(episodes: Episodes) -> NDArray[np.floating]:
-        to_means, squares = samples.products(episodes)
-        weight = float(semantic_weight(episodes.shots.shape[2], kappa))
+    def scores(episodes: Episodes) -> Products:
+        n_shots = episodes.shots.shape[2]
+        to_means, squares = samples.with_shots(episodes)
+        to_parts, products, counts = [to_means], [[squares]], [float(n_shots)]
         queries = episodes.queries.reshape(len(episodes), -1)
-        to_projected = cosines[queries[:, :, None], episodes.classes[:, None, :]]
-        # The mean of products is the product with the mean.
-        own = cosines[episodes.shots, episodes.classes[:, :, None]].mean(axis=2)
-        return mixed_scores(to_projected, to_means, own, squares, weight)
+        base = samples.to_base[episodes.shots].mean(axis=2) if lent else np.empty(0)
+        lenders_products = [base]
+        if projection is not None and kappa:
+            P, classes = projection.of_pool, episodes.classes
+            to_parts.append(P[queries[:, :, None], classes[:, None, :]])
+            own = P[episodes.shots, classes[:, :, None]].mean(axis=2)
+            products.append([own, np.ones_like(own)])
+            counts.append(kappa)
+            lenders_products.append(projection.of_base.T[classes])
+        if lent:
+            weight = float(semantic_weight(n_shots, kappa))
+            mixed = (1 - weight) * base
+            if len(lenders_products) > 1:
+                mixed = mixed + weight * lenders_products[1]
+            G = samples.base_products
+            lenders = nearest_base(mixed, np.sqrt(np.diag(G)), n_neighbors)
+            to_lent = samples.to_base[queries[:, :, None, None], lenders[:, None, :, :]]
+            to_parts.append(to_lent.mean(axis=3))
+            row = [np.take_along_axis(p, lenders, axis=2).mean(axis=2) for p in lenders_products]
+            own = G[lenders[..., :, None], lenders[..., None, :]].mean(axis=(2, 3))
+            products.append([*row, own])
+            counts.append(lent)
+        total = sum(counts)
+        return combined_scores(to_parts, products, [count / total for count in counts])
 
     return scores
-
-
-def _from_shots_alone(
-    data: TrainingData, pool: NDArray[Any], trials: Sequence[Params]
-) -> Iterator[EpisodeScorer]:
-    samples: _Samples | None = None
-    nothing = np.zeros((len(pool), len(data.semantics)))
-    for params in trials:
-        if samples is None or samples.steps != params["normalisation"]:
-            samples = _Samples(data, pool, params["normalisation"])
-        yield _scorer(samples, nothing, 0.0)
