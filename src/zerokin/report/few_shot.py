@@ -82,7 +82,7 @@ def few_shot_table(rows: Rows, title: str) -> Table:
     headings, lines = few_shot_lines(rows)
     table = Table(title=title)
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
     for line in lines:
         table.add_row(*line)
     return table

@@ -68,7 +68,9 @@ STAGES = (
         kin_decay=[0.5, 1.0],
         kappa=KAPPAS,
     ),
-    product_of(base_weight=[0.0, 0.25, 0.5, 1.0, 2.0, 4.0], base_neighbors=[1, 4], kappa=KAPPAS),
+    product_of(
+        base_weight=[0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0], base_neighbors=[1, 4], kappa=KAPPAS
+    ),
 )
 
 
