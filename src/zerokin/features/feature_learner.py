@@ -24,6 +24,7 @@ from zerokin.features.networks import (
 )
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.reading import View, read_all
+from zerokin.features.saved import read_features, write_features
 from zerokin.features.training.loop import Epoch, Targets, train
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.validation import unseen_accuracy
@@ -183,7 +184,7 @@ class FeatureLearner:
             def validate(network: FeatureNetwork) -> float:
                 return unseen_accuracy(network, dataset, source, self.view)
 
-        self.history_: list[Epoch] = train(
+        self.history_ = train(
             self.network_,
             source.select(dataset.split.train),
             self.targets(dataset),
@@ -207,7 +208,8 @@ class FeatureLearner:
                 settings.backbone, weights=settings.weights, **settings.options
             )
             head = self._head(backbone, dataset)
-        self.network_ = FeatureNetwork(backbone, head)
+        self.network_ = FeatureNetwork(backbone, head).to(self.torch_device)
+        self.history_: list[Epoch] = []
         return self
 
     def transform(
@@ -222,6 +224,22 @@ class FeatureLearner:
         if not isinstance(pictures, PictureSource):
             pictures = self._open(pictures, quiet=quiet)
         return read_all(self.network_, pictures, self.view, quiet=quiet)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the network to a folder, whole or not at all."""
+        self._check_fitted()
+        write_features(self, folder)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> FeatureLearner:
+        """Read what `save` wrote; nothing in the folder is executed."""
+        return read_features(cls, folder, device=device)
+
+    @property
+    def torch_device(self) -> torch.device:
+        """Where the network works."""
+        chosen = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        return torch.device(chosen)
 
     @property
     def view(self) -> View:

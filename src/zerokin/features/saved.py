@@ -1,0 +1,155 @@
+"""A trained feature network in a folder: safetensors for weights, JSON for the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from zerokin._version import __version__
+from zerokin.errors import InvalidInput, MissingFile, ZerokinError
+from zerokin.features.networks import (
+    FeatureNetwork,
+    HierarchyHead,
+    SemanticHead,
+    create_backbone,
+    read_weights,
+    save_weights,
+)
+from zerokin.features.networks.weight_files import load_weights
+from zerokin.features.training.loop import Epoch
+from zerokin.features.training.recipe import Recipe
+from zerokin.files import replacing_folder
+from zerokin.hierarchy import ClassHierarchy
+
+if TYPE_CHECKING:
+    from zerokin.features.feature_learner import FeatureLearner
+
+FORMAT, VERSION = "zerokin-features", 1
+CONFIG, WEIGHTS, HIERARCHY = "features.json", "network.safetensors", "superclasses.json"
+MOST = 1_000_000
+
+
+def write_features(learner: FeatureLearner, folder: str | os.PathLike[str]) -> None:
+    """Write a fitted learner; an older one in the same folder is replaced as a whole."""
+    folder = Path(folder)
+    if folder.exists() and not (folder / CONFIG).exists() and any(folder.iterdir()):
+        raise InvalidInput(f"{folder} holds something else than features: choose another folder")
+    settings = asdict(learner.settings)
+    config = {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": f"zerokin {__version__}",
+        "settings": {**settings, "options": dict(learner.settings.options)},
+        "recipe": learner.recipe.as_dict(),
+        "head": _described(learner.network_.head),
+        "has_hierarchy": learner.hierarchy_ is not None,
+        "history": [asdict(epoch) for epoch in learner.history_],
+    }
+    with replacing_folder(folder) as temporary:
+        save_weights(learner.network_, temporary / WEIGHTS)
+        (temporary / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+        if learner.hierarchy_ is not None:
+            learner.hierarchy_.save(temporary / HIERARCHY)
+
+
+def read_features(
+    kind: type[FeatureLearner], folder: str | os.PathLike[str], *, device: str | None
+) -> FeatureLearner:
+    """Read a learner, refusing whatever does not fit together."""
+    folder = Path(folder)
+    config = _config(folder)
+    try:
+        settings = dict(config["settings"])
+        learner = kind(recipe=Recipe.from_dict(config["recipe"]), device=device, **settings)
+        backbone = create_backbone(
+            learner.settings.backbone, weights=None, **learner.settings.options
+        )
+        head = _made(config["head"], backbone.d_f, backbone.channels)
+        learner.history_ = [Epoch(**epoch) for epoch in config["history"]]
+        has_hierarchy = bool(config["has_hierarchy"])
+    except ZerokinError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InvalidInput(
+            f"{folder / CONFIG} does not describe a network ({reason}): fit it anew"
+        ) from error
+    learner.network_ = FeatureNetwork(backbone, head)
+    weights = read_weights(folder / WEIGHTS)
+    load_weights(learner.network_, weights, name="its network", source=folder / WEIGHTS)
+    learner.hierarchy_ = ClassHierarchy.load(folder / HIERARCHY) if has_hierarchy else None
+    learner.network_.to(learner.torch_device).eval()
+    return learner
+
+
+def _described(head: HierarchyHead | SemanticHead) -> dict[str, Any]:
+    if isinstance(head, SemanticHead):
+        sizes = [len(head.get_buffer(f"prototypes_{n}")) for n in range(len(head.projections))]
+        return {
+            "kind": "semantic",
+            "d_z": head.d_z,
+            "sizes": sizes,
+            "scale": head.scale,
+            "maps": head.uses_maps,
+            "reconstruction": head.reconstruction,
+        }
+    return {
+        "kind": "hierarchy",
+        "sizes": [head.class_head.out_features, *(h.out_features for h in head.layer_heads)],
+        "hidden": head.hidden,
+        "mode": head.mode,
+        "input_scaling": head.input_scaling,
+        "auxiliary_heads": head.auxiliary_heads,
+    }
+
+
+def _made(about: dict[str, Any], d_f: int, channels: int) -> HierarchyHead | SemanticHead:
+    """Make a head whose weights are still to come."""
+    seen, *layers = (int(size) for size in about["sizes"])
+    for size in (seen, *layers, int(about.get("d_z", 1)), int(about.get("hidden", 1))):
+        if not 1 <= size <= MOST:
+            raise ValueError(f"a head of size {size}")
+    if about["kind"] == "semantic":
+        d_z = int(about["d_z"])
+        return SemanticHead(
+            d_f,
+            torch.ones(seen, d_z),
+            [torch.ones(size, d_z) for size in layers],
+            scale=float(about["scale"]),
+            map_channels=channels if about["maps"] else None,
+            reconstruction=bool(about["reconstruction"]),
+        )
+    if about["kind"] != "hierarchy":
+        raise ValueError(f"a head of kind {about['kind']!r}")
+    return HierarchyHead(
+        d_f,
+        seen,
+        layers,
+        hidden=int(about["hidden"]),
+        mode=about["mode"],
+        input_scaling=bool(about["input_scaling"]),
+        auxiliary_heads=bool(about["auxiliary_heads"]),
+    )
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    if not path.exists():
+        raise MissingFile(f"no feature network in {folder}: it should hold {CONFIG}")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not JSON: {error}") from error
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise InvalidInput(f"{path} does not describe {FORMAT}")
+    if config.get("version") != VERSION:
+        raise InvalidInput(
+            f"{path} has version {config.get('version')!r}, but this zerokin reads {VERSION}: "
+            "update zerokin"
+        )
+    return config
