@@ -169,7 +169,7 @@ def test_wrong_kind_of_input_is_named():
         ("cub", {}, "lacks its folder: write cub=DIR"),
         ("critters=x", {}, "takes no folder"),
         ("critters", {"split": "pur"}, "no 'pur' split, only pure; did you mean 'pure'?"),
-        ("critters", {"features": "x"}, "features= is for xlsa17=DIR"),
+        ("critters", {"features": "x"}, "no feature file at x: zerokin extract"),
         ("critters", {"semantics": "txt=m"}, "unknown semantics 'txt=m'; did you mean 'text'?"),
         ("critters", {"semantics": "text"}, "lacks its"),
         ("cub=/nowhere", {}, "no CUB folder at /nowhere"),

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from zerokin.data.attached_features import with_features
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.dataset import Dataset
+from zerokin.data.native_features import SUFFIX
 from zerokin.errors import InvalidInput, did_you_mean
 
 
@@ -64,7 +66,8 @@ def load_dataset(
         ``"pure"`` (the proposed split) or ``"standard"`` where the data has both; by default its
         first.
     features
-        Which feature file, for xlsa17 folders with several.
+        A feature file that `zerokin extract` wrote (``"FILE.safetensors"``), in place of the
+        pictures it was extracted from; or which feature file of an xlsa17 folder with several.
     semantics
         Other class semantics than the data's own: ``"word-vectors=FILE"`` (word2vec, GloVe or
         fastText) or ``"text=MODEL"`` (a sentence encoder's folder or name).
@@ -90,12 +93,11 @@ def load_dataset(
         raise InvalidInput(f"{spec!r} lacks its folder: write {kind}=DIR")
     if equals and not reader.needs_folder:
         raise InvalidInput(f"{kind!r} takes no folder: write {kind}")
-    options = {}
-    if features is not None:
-        if "features" not in reader.options:
-            raise InvalidInput(f"features= is for xlsa17=DIR, not for {kind}")
-        options["features"] = features
+    own = "features" in reader.options
+    options = {"features": features} if own else {}
     dataset = reader.load()(spec, Path(folder).expanduser(), **options)
+    if features is not None and (features.endswith(SUFFIX) or not own):
+        dataset = with_features(dataset, features)
     if semantics is not None:
         dataset = with_semantics(dataset, semantics)
     return dataset if split is None else dataset.with_split(split)

@@ -7,7 +7,7 @@ import io
 import os
 import tarfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,9 +40,13 @@ class Pictures(ABC):
     def load(self, index: int) -> Image.Image:
         """Return one picture, upright and in RGB."""
 
-    @abstractmethod
+    def digest(self, index: int) -> bytes:
+        """Return the SHA-256 of one picture: of its file, or of its pixels where it has none."""
+        return hashlib.sha256(self.array(index).tobytes()).digest()
+
     def sha256(self) -> str:
         """Return one SHA-256 over the names and contents of all pictures (reads them all)."""
+        return joint_sha256(self.names, [self.digest(index) for index in range(len(self))])
 
     def array(self, index: int) -> NDArray[np.uint8]:
         """Return one picture as (height, width, 3) bytes."""
@@ -60,8 +64,8 @@ class FolderPictures(Pictures):
         path = self.root / self.names[index]
         return decode(self._content(index), str(path))
 
-    def sha256(self) -> str:
-        return _digest(self.names, self._content)
+    def digest(self, index: int) -> bytes:
+        return hashlib.sha256(self._content(index)).digest()
 
     def _content(self, index: int) -> bytes:
         path = self.root / self.names[index]
@@ -86,9 +90,6 @@ class ArrayPictures(Pictures):
     def load(self, index: int) -> Image.Image:
         return Image.fromarray(self.pixels[index])
 
-    def sha256(self) -> str:
-        return _digest(self.names, lambda index: self.pixels[index].tobytes())
-
 
 class TarEntry(NamedTuple):
     """Where a picture's bytes lie."""
@@ -112,8 +113,8 @@ class TarPictures(Pictures):
         archive = self.archives[self.entries[index].archive]
         return decode(self._content(index), f"{archive}:{self.names[index]}")
 
-    def sha256(self) -> str:
-        return _digest(self.names, self._content)
+    def digest(self, index: int) -> bytes:
+        return hashlib.sha256(self._content(index)).digest()
 
     def _content(self, index: int) -> bytes:
         # Opened for every picture: nothing is shared between the processes of a data loader.
@@ -127,11 +128,11 @@ class TarPictures(Pictures):
             raise MissingFile(f"cannot read {archive}: {error.strerror}") from error
 
 
-def _digest(names: Sequence[str], content: Callable[[int], bytes]) -> str:
-    """Hash the pictures in order of their names."""
+def joint_sha256(names: Sequence[str], digests: Sequence[bytes]) -> str:
+    """Return one SHA-256 over pictures, the same for any order of them."""
     whole = hashlib.sha256()
     for index in sorted(range(len(names)), key=names.__getitem__):
-        whole.update(names[index].encode() + b"\0" + hashlib.sha256(content(index)).digest())
+        whole.update(names[index].encode() + b"\0" + digests[index])
     return whole.hexdigest()
 
 

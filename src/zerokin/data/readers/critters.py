@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -43,12 +42,6 @@ class CritterPictures(Pictures):
 
     def load(self, index: int) -> Image.Image:
         return Image.fromarray(self.array(index))
-
-    def sha256(self) -> str:
-        whole = hashlib.sha256()
-        for index in range(len(self)):
-            whole.update(self.array(index).tobytes())
-        return whole.hexdigest()
 
 
 def read_critters(source: str, _folder: Path) -> Dataset:

@@ -16,6 +16,7 @@ from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import MatFeatures
 from zerokin.data.matlab import read_mat, variable_shapes
+from zerokin.data.native_features import SUFFIX
 from zerokin.data.provenance import Provenance, SourceFile
 from zerokin.data.readers.split_files import (
     PROPOSED,
@@ -44,7 +45,8 @@ def read_xlsa17(source: str, folder: Path, *, features: str | None = None) -> Da
         The folder.
     features
         The feature file's name, with or without ``.mat``; needed where the folder has several.
-        A folder without any is opened for its classes alone.
+        A folder without any is opened for its classes alone. For a feature file of zerokin's own
+        form, elsewhere, the first of the folder gives labels and names of the samples.
     """
     existing(folder, "xlsa17 folder", "it should hold att_splits.mat and a feature file")
     path = folder / "att_splits.mat"
@@ -80,14 +82,14 @@ def _feature_file(folder: Path, features: str | None) -> Path | None:
     candidates = {
         path.stem: path for path in sorted(folder.glob("*.mat")) if path.name != "att_splits.mat"
     }
-    if features is not None:
+    if features is not None and not features.endswith(SUFFIX):
         stem = features.removesuffix(".mat")
         if stem not in candidates:
             raise MissingFile(
                 f"no feature file {stem}.mat in {folder}{did_you_mean(stem, candidates)}"
             )
         return candidates[stem]
-    if len(candidates) > 1:
+    if features is None and len(candidates) > 1:
         raise InvalidInput(
             f"{folder} has several feature files ({listing(candidates)}): choose one with features="
         )
