@@ -344,6 +344,31 @@ def run_comparison(
 
 
 @app.command()
+def ablation(
+    config: Annotated[Path, typer.Argument(help="YAML file: networks to train, rows to measure")],
+    data: Data,
+    folder: Annotated[Path, typer.Option("--out", help="for checkpoints, features and tables")],
+    split: SplitName = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    jobs: Annotated[int, typer.Option(help="processes that choose and measure")] = 1,
+) -> None:
+    """Train networks from pictures and show what every component of the method brings."""
+    from zerokin.evaluation.ablation import run_ablation
+    from zerokin.evaluation.ablation.config import read_config
+    from zerokin.report.comparison import screen_table, write_comparison
+
+    plan = read_config(config)
+    rows: list[dict[str, Any]] = []
+    for row in run_ablation(data, plan, folder, split=split, device=device, jobs=jobs):
+        rows.append(row)
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in row["metrics"].items())
+        out.print(f"{row['method']}, {row['setting']}, seed {row['seed']}: {figures}", style="dim")
+        for suffix in ("json", "md"):
+            write_comparison(rows, folder / f"ablation.{suffix}")
+    out.print(screen_table(rows, f"{rows[0]['dataset']}, ablation"))
+
+
+@app.command()
 def skipgram(
     corpus: Annotated[Path, typer.Argument(help="text, one sentence or document a line; .gz too")],
     vectors: Annotated[Path, typer.Argument(help="word2vec file to write")],

@@ -13,9 +13,16 @@ UNKNOWN = 4 * 2**30
 
 
 def available_cores() -> int:
-    """Count the cores this process may use; ``OMP_NUM_THREADS`` lowers it, as it does for BLAS."""
+    """Count the cores this process may use; ``OMP_NUM_THREADS`` lowers it, as it does for BLAS.
+
+    Processes that `torchrun` started share the cores evenly.
+    """
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    processes = os.environ.get("LOCAL_WORLD_SIZE", "")
+    if processes.isdigit() and int(processes) > 1:
+        # torchrun sets OMP_NUM_THREADS to 1 for all it starts, however many cores there are.
+        return max(1, cores // int(processes))
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return min(cores, int(asked)) if asked.isdigit() and int(asked) > 0 else cores
 
@@ -26,10 +33,33 @@ def available_memory(device: torch.device) -> int:
         import torch
 
         return int(torch.cuda.mem_get_info(device)[0])
+    free = _free_memory(Path("/proc/meminfo"))
+    within = _free_in_container(Path("/sys/fs/cgroup"))
+    return min(UNKNOWN if free is None else free, within if within is not None else 2**62)
+
+
+def _free_memory(meminfo: Path) -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in meminfo.read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    return UNKNOWN
+    return None
+
+
+def _free_in_container(group: Path) -> int | None:
+    """Return what a container's limit leaves; files that were read do not count as used."""
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            most, taken = (group / limit).read_text().strip(), (group / used).read_text().strip()
+            statistics = (group / limit).with_name("memory.stat").read_text().split()
+        except OSError:
+            continue
+        if most.isdigit() and taken.isdigit():
+            counts = dict(zip(statistics[::2], statistics[1::2], strict=False))
+            return max(0, int(most) - int(taken) + int(counts.get("inactive_file", 0)))
+    return None

@@ -13,6 +13,7 @@ from zerokin.evaluation.method import (
     Method,
     Params,
     Scorer,
+    Stage,
     TrainingData,
     product_of,
 )
@@ -67,8 +68,8 @@ class Ours(Method):
     """Projection learning with superclass offsets: `zerokin.ZeroShotClassifier`, swept."""
 
     name = "ours"
-    defaults = DEFAULTS
-    stages = STAGES
+    defaults: Params = DEFAULTS
+    stages: Sequence[Stage] = STAGES
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; trials that differ late in the chain share all that comes before."""

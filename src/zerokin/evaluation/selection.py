@@ -66,12 +66,21 @@ class Selector:
         The method.
     random_state
         Seed of methods that draw at random, and of what folds hold out.
+    folds
+        The folds themselves where their features are not those of the data set, such as those of
+        networks that have not seen the validation classes.
     quiet
         Show no progress.
     """
 
     def __init__(
-        self, dataset: Dataset, method: Method, *, random_state: int = 0, quiet: bool = False
+        self,
+        dataset: Dataset,
+        method: Method,
+        *,
+        random_state: int = 0,
+        folds: Sequence[Dataset] | None = None,
+        quiet: bool = False,
     ) -> None:
         n_folds = len(dataset.split.folds)
         if not n_folds:
@@ -82,7 +91,8 @@ class Selector:
         self.method = method
         self.random_state = random_state
         self.quiet = quiet
-        self.folds = [dataset.fold(k + 1, seed=random_state) for k in range(n_folds)]
+        numbers = range(1, n_folds + 1)
+        self.folds = folds or [dataset.fold(k, seed=random_state) for k in numbers]
         self.tried: dict[tuple[tuple[str, Any], ...], Trial] = {}
 
     def choose(self, goal: Goal) -> Selection:

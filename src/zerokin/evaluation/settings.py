@@ -51,17 +51,27 @@ class Evaluation:
         The method.
     random_state
         Seed.
+    selector
+        What chooses; by default the folds of the data set do.
     quiet
         Show no progress.
     """
 
     def __init__(
-        self, dataset: Dataset, method: Method, *, random_state: int = 0, quiet: bool = False
+        self,
+        dataset: Dataset,
+        method: Method,
+        *,
+        random_state: int = 0,
+        selector: Selector | None = None,
+        quiet: bool = False,
     ) -> None:
         self.dataset = dataset
         self.method = method
         self.random_state = random_state
-        self.selector = Selector(dataset, method, random_state=random_state, quiet=quiet)
+        self.selector = selector or Selector(
+            dataset, method, random_state=random_state, quiet=quiet
+        )
 
     def run(self, setting: Setting) -> tuple[Row, Selection]:
         """Choose, fit on all training samples, and measure once."""

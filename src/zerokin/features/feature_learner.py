@@ -116,6 +116,10 @@ class FeatureLearner:
     (1, 64)
     """
 
+    network_: FeatureNetwork
+    hierarchy_: ClassHierarchy | None
+    history_: list[Epoch]
+
     def __init__(
         self,
         backbone: str = "tf_efficientnet_lite0",
@@ -209,7 +213,7 @@ class FeatureLearner:
             )
             head = self._head(backbone, dataset)
         self.network_ = FeatureNetwork(backbone, head).to(self.torch_device)
-        self.history_: list[Epoch] = []
+        self.history_ = []
         return self
 
     def transform(

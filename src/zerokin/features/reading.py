@@ -57,7 +57,7 @@ def read_pictures(
     Parameters
     ----------
     network
-        On the source's device; it is put into evaluation mode.
+        What reads, best on the source's device; it is put into evaluation mode.
     source
         The pictures.
     view
@@ -70,11 +70,11 @@ def read_pictures(
     network.eval()
     starts = range(first, len(source), view.batch_size)
     rows: list[Rows] = [np.arange(s, min(s + view.batch_size, len(source))) for s in starts]
-    with torch.inference_mode():
-        for pictures in track(
-            source.batches(rows), "reading pictures, batches", total=len(rows), quiet=quiet
-        ):
-            yield _read(network, centre_view(pictures, view.side, view.zoom), view.mirrored)
+    device = next(network.parameters()).device
+    for pictures in track(
+        source.batches(rows), "reading pictures, batches", total=len(rows), quiet=quiet
+    ):
+        yield _read(network, pictures.to(device), view)
 
 
 def read_all(
@@ -93,9 +93,11 @@ def read_all(
     return found
 
 
-def _read(network: FeatureNetwork, shown: Tensor, mirrored: bool) -> Reading:
+@torch.no_grad()
+def _read(network: FeatureNetwork, pictures: Tensor, view: View) -> Reading:
+    shown = centre_view(pictures, view.side, view.zoom)
     shown = shown.contiguous(memory_format=torch.channels_last)
-    views = [shown, shown.flip(3)] if mirrored else [shown]
+    views = [shown, shown.flip(3)] if view.mirrored else [shown]
     features, semantics = [], []
     for picture in views:
         with _fast_precision(shown.device):

@@ -48,7 +48,7 @@ def unseen_accuracy(
 
 
 def _projected_scores(train: np.ndarray, test: np.ndarray, fold: Dataset) -> np.ndarray:
-    mean = train.mean(axis=0)
+    mean = train.mean(axis=0, dtype=np.float64).astype(train.dtype)
     F, X = unit_length(train - mean), unit_length(test - mean)
     E = fold.semantics[fold.training_labels()]
     gram = E.T @ E + RIDGE * np.eye(E.shape[1])

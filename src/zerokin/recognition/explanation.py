@@ -51,7 +51,7 @@ def explain_sample(
         seen=bool(answer in model.seen_),
         path=_path(model, answer, candidates, scores),
         survivors=tuple(model.classes_[candidates[order[np.isfinite(scores[order])]]]),
-        kin=_nearest_kin(model, answer),
+        kin=nearest_kin(model, answer),
     )
 
 
@@ -72,7 +72,8 @@ def _path(
     return tuple(steps)
 
 
-def _nearest_kin(model: ZeroShotClassifier, answer: int) -> tuple[tuple[Any, float], ...]:
+def nearest_kin(model: ZeroShotClassifier, answer: int) -> tuple[tuple[Any, float], ...]:
+    """Return the seen classes nearest to a class (its position), as (name, cosine)."""
     others = model.seen_[model.seen_ != answer]
     cosines = model.semantics_[others] @ model.semantics_[answer]
     shared = np.zeros(len(others))

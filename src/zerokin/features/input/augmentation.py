@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import torch
 from torch import Tensor
@@ -20,7 +21,7 @@ class Augmentation:
     area
         Least and most share of the picture's area that a crop shows.
     ratio
-        Least and most proportion of a crop's width to its height.
+        Least and most proportion of a crop's width to its height, where a crop of that area fits.
     mirror
         Show half of the crops mirrored.
     brightness, contrast, saturation
@@ -35,16 +36,19 @@ class Augmentation:
     saturation: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, (low, high) in (("area", self.area), ("ratio", self.ratio)):
-            if not 0 < low <= high:
-                raise InvalidInput(
-                    f"{name} of crops must be two numbers 0 < a ≤ b: got {low, high}"
-                )
+        for name in ("area", "ratio"):
+            given = getattr(self, name)
+            if not (_numbers(given) and len(given) == 2 and 0 < given[0] <= given[1] < inf):
+                raise InvalidInput(f"{name} of crops must be two numbers 0 < a ≤ b: got {given}")
+            object.__setattr__(self, name, tuple(given))
         if self.area[1] > 1:
             raise InvalidInput(f"a crop cannot show more than the whole picture: area {self.area}")
+        if not isinstance(self.mirror, bool):
+            raise InvalidInput(f"mirror must be true or false: got {self.mirror!r}")
         for name in ("brightness", "contrast", "saturation"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidInput(f"{name} must be within 0 and 1: got {getattr(self, name)}")
+            value = getattr(self, name)
+            if not (_numbers([value]) and 0 <= value <= 1):
+                raise InvalidInput(f"{name} must be within 0 and 1: got {value!r}")
 
     def draw(self, n: int, generator: torch.Generator) -> Tensor:
         """Draw n variations, (n, 8): centre x and y, half width and height, mirrored, 3 colours.
@@ -57,6 +61,8 @@ class Augmentation:
         area = low + (high - low) * u[:, 0]
         log_low, log_high = (torch.tensor(value).log() for value in self.ratio)
         ratio = (log_low + (log_high - log_low) * u[:, 1]).exp()
+        # A large crop has to be nearly as square as the picture, or it would not fit into it.
+        ratio = ratio.clamp(area, 1 / area)
         # Half the sides in units where the picture reaches from -1 to 1.
         half_width = (area * ratio).sqrt().clamp(max=1)
         half_height = (area / ratio).sqrt().clamp(max=1)
@@ -105,9 +111,15 @@ def _recoloured(view: Tensor, factors: Tensor) -> Tensor:
     brightness, contrast, saturation = factors[:, :, None, None, None].unbind(1)
     view = view * brightness
     grey = (view * view.new_tensor([0.299, 0.587, 0.114]).view(1, 3, 1, 1)).sum(1, keepdim=True)
-    view = grey + (view - grey) * saturation
+    view = torch.lerp(grey, view, saturation)
     mean = grey.mean(dim=(2, 3), keepdim=True)
-    return (mean + (view - mean) * contrast).clamp(0, 1)
+    return torch.lerp(mean, view, contrast).clamp(0, 1)
+
+
+def _numbers(values: object) -> bool:
+    return isinstance(values, list | tuple) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    )
 
 
 def centre_view(pictures: Tensor, side: int, zoom: float = 1.0) -> Tensor:
@@ -122,9 +134,9 @@ def centre_view(pictures: Tensor, side: int, zoom: float = 1.0) -> Tensor:
     zoom
         1 shows all of the picture; 1.15 leaves out its rim, as is usual.
     """
-    if zoom < 1:
+    if not zoom >= 1:
         raise InvalidInput(f"zoom must be at least 1 (the whole picture): got {zoom}")
-    margin = round(pictures.shape[-1] * (1 - 1 / zoom) / 2)
+    margin = min(round(pictures.shape[-1] * (1 - 1 / zoom) / 2), (pictures.shape[-1] - 1) // 2)
     centre = pictures[
         :, :, margin : pictures.shape[2] - margin, margin : pictures.shape[3] - margin
     ]

@@ -22,6 +22,7 @@ Rows = NDArray[np.int64]
 
 SHARE_OF_MEMORY = 0.4
 AHEAD = 4
+CHUNK = 64
 
 
 class PictureSource(ABC):
@@ -60,7 +61,7 @@ class ResidentSource(PictureSource):
 
     def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
         for chosen in rows:
-            index = torch.from_numpy(np.ascontiguousarray(chosen))
+            index = torch.from_numpy(np.array(chosen, dtype=np.int64))
             if self.device.type == "cuda":  # without waiting for what the device is at
                 index = index.pin_memory().to(self.device, non_blocking=True)
             yield self.pixels[index.to(self.device)]
@@ -159,6 +160,8 @@ def open_source(
         raise InvalidInput(f"the side of pictures must be at least 1 pixel: got {side}")
     if isinstance(pictures, np.ndarray):
         pictures = ArrayPictures(pictures)
+    if workers is not None and workers < 1:
+        raise InvalidInput(f"workers must be at least 1: got {workers}")
     device = torch.device(device)
     streamed = StreamedSource(
         pictures, side, device, framing=framing, workers=workers or available_cores()
@@ -169,15 +172,14 @@ def open_source(
 
 
 def _decoded(source: StreamedSource, *, quiet: bool) -> ResidentSource:
-    pixels = np.empty((len(source), 3, source.side, source.side), np.uint8)
-    with ThreadPoolExecutor(source.workers) as pool:
-        squares = pool.map(source._square, range(len(source)))
-        try:
-            for row, square in enumerate(
-                track(squares, "decoding pictures", total=len(source), quiet=quiet)
-            ):
-                pixels[row] = square
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    return ResidentSource(torch.from_numpy(pixels).to(source.device))
+    # Straight to the device, a few at a time: all of them may not fit into the machine's memory.
+    pixels = torch.empty(
+        (len(source), 3, source.side, source.side), dtype=torch.uint8, device=source.device
+    )
+    rows = [np.arange(s, min(s + CHUNK, len(source))) for s in range(0, len(source), CHUNK)]
+    squares = (square for batch in source.batches(rows) for square in batch)
+    for row, square in enumerate(
+        track(squares, "decoding pictures", total=len(source), quiet=quiet)
+    ):
+        pixels[row] = square
+    return ResidentSource(pixels)

@@ -27,7 +27,8 @@ class WeightAverage:
 
     def update(self, step: int) -> None:
         """Take in the weights after a step, counted from 1."""
-        # Early on the average would hang on to the start: there it is a plain mean of the steps.
+        # Early on the average would hang on to the start: there it looks back over about a ninth
+        # of the steps so far.
         share = 1 - min(self.decay, step / (step + 9))
         live = self._live()
         torch._foreach_lerp_(

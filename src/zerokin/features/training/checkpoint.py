@@ -51,6 +51,16 @@ def load_checkpoint(path: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str,
     return groups, state
 
 
+def tidy(folder: Path) -> None:
+    """Make a training's folder; drop halves of files that were being written when it was killed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"cannot write to folder {folder}: {error.strerror}") from error
+    for half in folder.glob(".*.part.*"):
+        half.unlink(missing_ok=True)
+
+
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
     """Return the optimiser's memory, such as momenta, by parameter number and name."""
     memory = optimiser.state_dict()["state"]
@@ -64,9 +74,13 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
     """Give the optimiser its memory back."""
+    weights = [weight for group in optimiser.param_groups for weight in group["params"]]
     memory: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition("/")
-        memory.setdefault(int(number), {})[name] = value
+        weight = weights[int(number)]
+        # Laid out as its weight is: sums over another layout may be rounded otherwise.
+        restored = torch.empty_like(weight).copy_(value) if value.shape == weight.shape else value
+        memory.setdefault(int(number), {})[name] = restored.detach()
     whole = optimiser.state_dict()
     optimiser.load_state_dict({**whole, "state": memory})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from zerokin.errors import InvalidInput, MissingExtra
@@ -19,17 +20,31 @@ class TrainingLog:
     ----------
     folder
         Where; None keeps no log.
+    after
+        The step from which the training goes on: what was logged after it is dropped.
     tensorboard
         Also write TensorBoard's event files.
     """
 
-    def __init__(self, folder: Path | None, *, tensorboard: bool = False) -> None:
+    def __init__(self, folder: Path | None, *, after: int = 0, tensorboard: bool = False) -> None:
         self.path = None if folder is None else folder / NAME
         self._board: Any = None
         if tensorboard:
             if folder is None:
                 raise InvalidInput("tensorboard=True needs a folder to write to")
-            self._board = _summary_writer(folder)
+            self._board = _summary_writer(folder, after)
+        self.forget_after(after)
+
+    def __enter__(self) -> TrainingLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def forget_after(self, step: int) -> None:
         """Drop what was logged after a step: a training is resumed from there."""
@@ -41,7 +56,7 @@ class TrainingLog:
                 record = json.loads(line)
             except json.JSONDecodeError:
                 continue  # the line that was being written when the training was stopped
-            if record.get("step", 0) <= step:
+            if isinstance(record, dict) and record.get("step", 0) <= step:
                 kept.append(line + "\n")
         with replacing(self.path) as temporary:
             temporary.write_text("".join(kept))
@@ -61,12 +76,13 @@ class TrainingLog:
             self._board.close()
 
 
-def _summary_writer(folder: Path) -> Any:
+def _summary_writer(folder: Path, after: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise MissingExtra("a log for TensorBoard", "tensorboard") from error
-    return SummaryWriter(str(folder / "tensorboard"))
+    # A board that reads the files drops what an interrupted training wrote after that step.
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=after + 1 if after else None)
 
 
 def _numbers(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:

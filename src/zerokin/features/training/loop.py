@@ -29,13 +29,14 @@ from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.draws import epoch_order, seed_dropout, variation_generator
 from zerokin.features.training.log import TrainingLog
-from zerokin.features.training.processes import make_accelerator
+from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.schedule import rate
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
 
 BEST = "best.safetensors"
 CHECKPOINT_SECONDS = 300.0
+CLOCK_STEPS = 20
 
 Validate = Callable[[FeatureNetwork], float]
 
@@ -124,31 +125,41 @@ def train(
     list of Epoch
         All epochs, also those before a resumption.
     """
-    if len(source) != len(targets.classes):
-        raise InvalidInput(
-            f"{len(source):,} pictures but {len(targets.classes):,} labels: give one each"
-        )
+    for name, value in (
+        ("patience", patience),
+        ("checkpoint_every", checkpoint_every),
+        ("log_every", log_every),
+    ):
+        if value is not None and value < 1:
+            raise InvalidInput(f"{name} must be at least 1: got {value}")
     if patience is not None and validate is None:
         raise InvalidInput("patience= needs validate= to tell which epoch is best")
+    if tensorboard and folder is None:
+        raise InvalidInput("tensorboard=True needs a folder to write to")
     run = TrainingRun(
         network, source, targets, recipe, None if folder is None else Path(folder), device
     )
-    log = TrainingLog(run.folder if run.leads else None, tensorboard=tensorboard)
-    run.resume()
-    log.forget_after(run.progress.step)
-    devices = [run.device] if run.device.type == "cuda" else []
-    shown = quiet or not run.leads
-    with (
-        torch.random.fork_rng(devices=devices),
-        TrainingDisplay(run.total_steps, recipe.epochs, quiet=shown) as display,
-    ):
-        while run.progress.step < run.total_steps and not run.exhausted(patience):
-            run.epoch(log, display, log_every, checkpoint_every)
-            epoch = run.finish_epoch(validate)
-            log.write({**asdict(epoch), "lr": run.rates()})
-            display.epoch(epoch.epoch, epoch.loss, epoch.seconds, epoch.validation)
-    log.close()
-    run.finish(best=patience is not None)
+    try:
+        run.resume()
+        devices = [run.device] if run.device.type == "cuda" else []
+        with (
+            torch.random.fork_rng(devices=devices),
+            TrainingLog(
+                run.folder if run.leads else None,
+                after=run.progress.step,
+                tensorboard=tensorboard and run.leads,
+            ) as log,
+            TrainingDisplay(
+                run.total_steps, recipe.epochs, quiet=quiet or not run.leads
+            ) as display,
+        ):
+            while run.progress.step < run.total_steps and not run.exhausted(patience):
+                run.epoch(log, display, log_every, checkpoint_every)
+                epoch = run.finish_epoch(validate, log)
+                display.epoch(epoch.epoch, epoch.loss, epoch.seconds, epoch.validation)
+        run.finish(best=patience is not None)
+    finally:
+        run.release()
     return [Epoch(**record) for record in run.progress.epochs]
 
 
@@ -164,6 +175,7 @@ class TrainingRun:
         folder: Path | None,
         device: str | None,
     ) -> None:
+        _check_counts(source, targets)
         self.network, self.source, self.recipe, self.folder = network, source, recipe, folder
         self.accelerator = make_accelerator(recipe.precision, device)
         self.device: torch.device = self.accelerator.device
@@ -201,18 +213,20 @@ class TrainingRun:
             **recipe.as_dict(),
             "backbone": network.backbone.name,
             "pictures": len(source),
-            "targets": _digest(targets),
+            "targets": _digest(*targets),
             "parameters": sum(value.numel() for value in network.parameters()),
+            # What a head holds besides weights are the semantics of classes and superclasses.
+            "semantics": _digest(*(value.cpu().numpy() for value in network.head.buffers())),
         }
         self.progress = Progress()
         self.kept: dict[str, Tensor] = {}
 
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
+        if self.folder is not None and self.leads:
+            checkpoint.tidy(self.folder)
         path = self.folder and self.folder / checkpoint.NAME
         if path is None or not path.exists():
-            if self.folder is not None:
-                self.folder.mkdir(parents=True, exist_ok=True)
             return
         groups, state = checkpoint.load_checkpoint(path)
         _refuse_other(state["fingerprint"], self.fingerprint, path)
@@ -224,6 +238,7 @@ class TrainingRun:
 
     def save(self) -> None:
         """Write a checkpoint of the present moment."""
+        self.saved = time.perf_counter()
         if self.folder is None or not self.leads:
             return
         groups = {
@@ -250,7 +265,7 @@ class TrainingRun:
         carried = dict(progress.sums)
         feed = self.source.batches(rows for _, _, rows in self._plan(number, first))
         plan = self._plan(number, first)
-        last_saved = time.perf_counter()
+        self.saved = time.perf_counter()
         synchronised = SynchronisedBatchNorm() if self.processes > 1 else nullcontext()
         for step in range(first, (number + 1) * self.steps_per_epoch):
             for group in self.optimiser.param_groups:
@@ -270,15 +285,21 @@ class TrainingRun:
                 shown = self._means(losses, 1)
                 display.losses(shown)
                 log.write({"step": progress.step, "loss": shown})
-            over = time.perf_counter() - last_saved > CHECKPOINT_SECONDS
-            due = over if checkpoint_every is None else progress.step % checkpoint_every == 0
-            if due and progress.step % self.steps_per_epoch:
+            if progress.step % self.steps_per_epoch and self._due(checkpoint_every):
                 progress.sums = self._summed(carried, sums)
                 self.save()
-                last_saved = time.perf_counter()
         progress.sums = self._summed(carried, sums)
 
-    def finish_epoch(self, validate: Validate | None) -> Epoch:
+    def _due(self, checkpoint_every: int | None) -> bool:
+        """Tell whether it is time for a checkpoint, the same in every process."""
+        if checkpoint_every is not None:
+            return self.progress.step % checkpoint_every == 0
+        # Clocks differ: the leading process decides, and the others ask only now and then.
+        if self.processes > 1 and self.progress.step % CLOCK_STEPS:
+            return False
+        return leading(self.accelerator, time.perf_counter() - self.saved) > CHECKPOINT_SECONDS
+
+    def finish_epoch(self, validate: Validate | None, log: TrainingLog) -> Epoch:
         """Validate, record and save what the epoch came to."""
         progress = self.progress
         if self.device.type == "cuda":
@@ -300,6 +321,8 @@ class TrainingRun:
         if score is not None and score > progress.best_score:
             progress.best_epoch, progress.best_score = number, score
             self._keep_best()
+        # First the line, then the checkpoint: stopped in between, the line is written again.
+        log.write({**asdict(epoch), "lr": self.rates()})
         self.save()
         return epoch
 
@@ -320,6 +343,11 @@ class TrainingRun:
             self.network.load_state_dict(self.kept)
         self.network.eval()
         self.accelerator.wait_for_everyone()
+
+    def release(self) -> None:
+        """Give the network back as it came: Accelerate wraps `forward` for mixed precision."""
+        for name in ("forward", "_original_forward"):
+            self.network.__dict__.pop(name, None)
 
     def rates(self) -> dict[str, float]:
         """Return the learning rates of the latest step."""
@@ -344,6 +372,7 @@ class TrainingRun:
         generator = variation_generator(seed=recipe.seed, step=step)
         drawn = recipe.augmentation.draw(self.batch_size, generator)[self._share(part)]
         with torch.no_grad():
+            pictures = pictures.to(self.device, non_blocking=True)
             view = training_view(pictures, drawn, self.side)
             view = view.contiguous(memory_format=torch.channels_last)
         seed_dropout(seed=recipe.seed, step=step, process=self.accelerator.process_index, part=part)
@@ -381,7 +410,8 @@ class TrainingRun:
     def _validated(self, validate: Validate) -> float:
         self.network.eval()
         with self.average.in_place() if self.average is not None else nullcontext():
-            return float(validate(self.network))
+            # Every process must stop after the same epoch: one score counts.
+            return leading(self.accelerator, float(validate(self.network)))
 
     def _keep_best(self) -> None:
         with self.average.in_place() if self.average is not None else nullcontext():
@@ -410,15 +440,32 @@ class TrainingRun:
         }
 
 
-def _digest(targets: Targets) -> str:
-    content = b"".join(np.ascontiguousarray(given, dtype=np.int64).tobytes() for given in targets)
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _refuse_other(there: dict[str, Any], here: dict[str, Any], path: Path) -> None:
-    for name in here:
-        if there.get(name) != here[name]:
+def _check_counts(source: PictureSource, targets: Targets) -> None:
+    if len(source) == 0:
+        raise InvalidInput("there are no training pictures: give some")
+    for name, given in targets._asdict().items():
+        if len(source) != len(given):
             raise InvalidInput(
-                f"{path} is of another training ({name} {there.get(name)} there, {here[name]} "
-                "here): use another folder, or remove the file to start over"
+                f"{len(source):,} pictures but {len(given):,} labels ({name}): give one each"
+            )
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    content = hashlib.sha256()
+    for given in arrays:
+        content.update(f"{given.shape}".encode() + np.ascontiguousarray(given).tobytes())
+    return content.hexdigest()[:16]
+
+
+def _refuse_other(
+    there: dict[str, Any], here: dict[str, Any], path: Path, prefix: str = ""
+) -> None:
+    for name, value in here.items():
+        other = there.get(name)
+        if isinstance(value, dict) and isinstance(other, dict):
+            _refuse_other(other, value, path, f"{name}.")
+        elif other != value:
+            raise InvalidInput(
+                f"{path} is of another training ({prefix}{name} {other} there, {value} here): "
+                "use another folder, or remove the file to start over"
             )

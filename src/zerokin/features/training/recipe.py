@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 from typing import Any, Literal, get_args
 
 from zerokin.errors import InvalidInput, did_you_mean
@@ -82,19 +83,13 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 0), ("batch_size", 1), ("accumulation", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
-                raise InvalidInput(f"{name} must be a whole number from {least}: got {value!r}")
-        for name in ("lr", "head_multiplier"):
-            if not getattr(self, name) > 0:
-                raise InvalidInput(f"{name} must be above 0: got {getattr(self, name)}")
-        for name in ("warmup", "head_first", "weight_decay", "layer_weight", "reconstruction"):
-            if not getattr(self, name) >= 0:
-                raise InvalidInput(f"{name} must be 0 or more: got {getattr(self, name)}")
-        for name in ("momentum", "average"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InvalidInput(f"{name} must be from 0 to below 1: got {getattr(self, name)}")
+        self._check_numbers()
+        if not isinstance(self.frozen_batch_norm, bool):
+            raise InvalidInput(
+                f"frozen_batch_norm must be true or false: got {self.frozen_batch_norm!r}"
+            )
+        if not isinstance(self.augmentation, Augmentation):
+            raise InvalidInput(f"augmentation must be an Augmentation: got {self.augmentation!r}")
         for name, known in (("schedule", get_args(Schedule)), ("precision", get_args(Precision))):
             value = getattr(self, name)
             if value not in known:
@@ -102,6 +97,38 @@ class Recipe:
                     f"unknown {name} {value!r}{did_you_mean(str(value), known)} "
                     f"(known: {', '.join(known)})"
                 )
+
+    def _check_numbers(self) -> None:
+        counts = {"epochs": 0, "batch_size": 1, "accumulation": 1, "seed": 0}
+        for name, least in {**counts, **({} if self.side is None else {"side": 1})}.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise InvalidInput(f"{name} must be a whole number from {least}: got {value!r}")
+        clipped = () if self.clip_norm is None else ("clip_norm",)
+        for name in ("lr", "head_multiplier", *clipped):
+            if not self._number(name) > 0:
+                raise InvalidInput(f"{name} must be above 0: got {getattr(self, name)}")
+        for name in ("warmup", "head_first", "weight_decay", "layer_weight", "reconstruction"):
+            if not self._number(name) >= 0:
+                raise InvalidInput(f"{name} must be 0 or more: got {getattr(self, name)}")
+        for name in ("momentum", "average"):
+            if not 0 <= self._number(name) < 1:
+                raise InvalidInput(f"{name} must be from 0 to below 1: got {getattr(self, name)}")
+        shares = self.milestones
+        if not isinstance(shares, list | tuple) or not all(
+            isinstance(share, int | float) and 0 <= share <= 1 for share in shares
+        ):
+            raise InvalidInput(
+                f"milestones must be shares of the training, from 0 to 1 each: got {shares!r}"
+            )
+        object.__setattr__(self, "milestones", tuple(shares))
+
+    def _number(self, name: str) -> float:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            # In YAML 1e-3 is a word and 1.0e-3 a number.
+            raise InvalidInput(f"{name} must be a number, such as 0.5 or 1.0e-3: got {value!r}")
+        return value
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings as plain values, for JSON and YAML."""
@@ -123,19 +150,17 @@ class Recipe:
         Traceback (most recent call last):
         zerokin.errors.InvalidInput: unknown setting 'epoch'; did you mean 'epochs'? ...
         """
-        given = dict(settings)
+        given = _known(settings, cls, "")
         if "augmentation" in given:
             varied = _known(given["augmentation"], Augmentation, "augmentation.")
-            pairs = {key: tuple(v) for key, v in varied.items() if isinstance(v, list)}
-            given["augmentation"] = Augmentation(**{**varied, **pairs})
-        if "milestones" in given:
-            given["milestones"] = tuple(given["milestones"])
-        return cls(**_known(given, cls, ""))
+            given["augmentation"] = Augmentation(**varied)
+        return cls(**given)
 
 
 def _known(settings: Any, kind: type, prefix: str) -> dict[str, Any]:
     if not isinstance(settings, Mapping):
-        raise InvalidInput(f"{prefix or 'settings'} must be names with values: got {settings!r}")
+        what = prefix.removesuffix(".") or "settings"
+        raise InvalidInput(f"{what} must be names with values: got {settings!r}")
     names = [entry.name for entry in fields(kind)]
     for name in settings:
         if name not in names:

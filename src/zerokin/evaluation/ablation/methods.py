@@ -1,0 +1,56 @@
+"""What names classes in an ablation: the paper's baseline, ours, or a network's own scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.evaluation.method import Method, Params, Scorer, Stage, TrainingData
+from zerokin.evaluation.ours import Ours
+from zerokin.features.normaliser import unit_length
+
+FLAT: Params = {**Ours.defaults, "inference": "flat", "hub_weight": 0.0}
+
+
+class ClassLevelProjection(Ours):
+    """The paper's baseline: projection learning with class semantics alone, nearest prototype."""
+
+    name = "projection"
+    defaults: Params = FLAT
+    stages: Sequence[Stage] = Ours.stages[:1]
+
+
+class NetworkScores(Method):
+    """Cosines between the semantics that an end-to-end network estimates and those of classes."""
+
+    name = "network"
+    stages: Sequence[Stage] = ([{}],)
+
+    def __init__(self, *, centred: bool) -> None:
+        self.defaults = {"centred": centred}
+
+    def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
+        """Yield the same scores for every trial: nothing is fitted here."""
+        d_z = data.semantics.shape[1]
+        centre = data.semantics[np.unique(data.labels)].mean(axis=0)
+
+        for params in trials:
+            prototypes = unit_length(data.semantics - (centre if params["centred"] else 0))
+
+            def scores(features: NDArray[Any], to: NDArray[Any] = prototypes) -> NDArray[Any]:
+                estimated: NDArray[Any] = features[:, -d_z:].astype(np.float64) @ to.T
+                return estimated
+
+            yield scores
+
+
+def method_for(name: str, *, centred: bool) -> Method:
+    """Return the method of a row; ``centred`` says what an end-to-end network compares."""
+    if name == "projection":
+        return ClassLevelProjection()
+    if name == "ours":
+        return Ours()
+    return NetworkScores(centred=centred)

@@ -1,0 +1,103 @@
+"""Features of every network of an ablation, trained where they are missing and kept in files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.data.dataset import Dataset
+from zerokin.evaluation.ablation.config import NetworkPlan
+from zerokin.features.input.sources import PictureSource
+from zerokin.features.normaliser import unit_length
+from zerokin.files import replacing
+
+
+class Readings:
+    """What the networks of an ablation read off a data set's pictures.
+
+    A training that was interrupted goes on from its checkpoint, and what is finished is not done
+    again: each reading lies in ``NETWORK-PART.npy`` beside a JSON file of how it was made.
+
+    Parameters
+    ----------
+    dataset
+        Pictures, with validation folds.
+    source
+        The same pictures, opened.
+    folder
+        Where readings and checkpoints are kept.
+    device
+        Where networks are trained.
+    quiet
+        Show no progress.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        source: PictureSource,
+        folder: Path,
+        *,
+        device: str | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self.dataset, self.source, self.folder = dataset, source, folder
+        self.device, self.quiet = device, quiet
+
+    def fold(self, plan: NetworkPlan, number: int, seed: int) -> Path:
+        """Return the file of a network that has not seen the classes of a validation fold."""
+        return self._made(plan, self.dataset.fold(number, seed=seed), f"fold-{number}", seed)
+
+    def final(self, plan: NetworkPlan, seed: int) -> Path:
+        """Return the file of a network trained on all seen classes."""
+        return self._made(plan, self.dataset, f"seed-{seed}", seed)
+
+    def _made(self, plan: NetworkPlan, dataset: Dataset, part: str, seed: int) -> Path:
+        learner = plan.learner(seed, self.device)
+        path = self.folder / f"{plan.name}-{part}.npy"
+        note = path.with_suffix(".json")
+        about = {
+            "settings": json.loads(json.dumps(dict(plan.settings))),
+            "recipe": learner.recipe.as_dict(),
+            "split": dataset.split.version,
+            "stored_side": self.source.side,
+        }
+        if path.exists() and note.exists() and _told(note) == about:
+            return path
+        work = self.folder / f"{plan.name}-{part}"
+        learner.fit(dataset, source=self.source, folder=work, quiet=self.quiet)
+        used = self._used(dataset)
+        read = learner.transform(self.source.select(used))
+        whole = np.zeros((len(dataset), read.shape[1]), np.float16)
+        whole[used] = read
+        with replacing(path) as temporary:
+            np.save(temporary, whole)
+        about_it = {**about, "history": [vars(epoch) for epoch in learner.history_]}
+        with replacing(note) as temporary:
+            temporary.write_text(json.dumps(about_it) + "\n")
+        return path
+
+    @staticmethod
+    def _used(dataset: Dataset) -> NDArray[np.int64]:
+        """Return the samples a split uses; in a fold, those of test classes do not exist."""
+        split = dataset.split
+        return np.unique(np.concatenate([split.train, split.test_seen, split.test_unseen]))
+
+
+def _told(note: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(note.read_text())
+    told.pop("history", None)
+    return told
+
+
+def joined_readings(paths: list[Path]) -> NDArray[np.float32]:
+    """Return the features of one or several networks side by side, each of unit length."""
+    parts: list[NDArray[np.float32]] = [np.load(path).astype(np.float32) for path in paths]
+    if len(parts) == 1:
+        return parts[0]
+    beside: NDArray[np.float32] = np.concatenate([unit_length(part) for part in parts], axis=1)
+    return beside

@@ -1,0 +1,200 @@
+"""From features of pictures to answers, with whatever the calibration knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.errors import InvalidInput
+from zerokin.recogniser.picture_answer import (
+    HedgedAnswer,
+    Kin,
+    PictureAnswer,
+    RankedClass,
+    Superclass,
+)
+from zerokin.recognition.answer_calibration import AnswerCalibration
+from zerokin.recognition.answers import NONE_OF_THESE
+from zerokin.recognition.class_labels import KnownClasses, candidate_positions
+from zerokin.recognition.confidence import probabilities
+from zerokin.recognition.explanation import nearest_kin
+from zerokin.recognition.hedging import ANYTHING, HedgedAnswers, hedge
+from zerokin.recognition.ladder import ladder
+from zerokin.recognition.novelty import typicality
+from zerokin.recognition.zero_shot_classifier import Candidates, ZeroShotClassifier
+
+Values = NDArray[np.float64]
+Positions = NDArray[np.int64]
+Calibrations = Mapping[str, AnswerCalibration]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about pictures.
+
+    Parameters
+    ----------
+    candidates
+        ``"all"``, ``"seen"``, ``"unseen"`` or a list of class names.
+    k
+        How many classes are ranked.
+    max_risk
+        The risk of being wrong that one answer may carry, 0 to 1; None for no hedging.
+    unseen_bias
+        Added to the scores of unseen classes: above 0 they are named more often.
+    """
+
+    candidates: Candidates = "all"
+    k: int = 5
+    max_risk: float | None = None
+    unseen_bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise InvalidInput(f"k must be a whole number from 1: got {self.k!r}")
+        if self.max_risk is not None and not 0 <= self.max_risk <= 1:
+            raise InvalidInput(f"max_risk must lie between 0 and 1: got {self.max_risk}")
+        if not np.isfinite(self.unseen_bias):
+            raise InvalidInput(f"unseen_bias must be a finite number: got {self.unseen_bias}")
+
+
+class Answerer:
+    """Answers one question about any number of pictures.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    calibrations
+        By what the candidates were when they were learned: ``"all"`` and ``"unseen"``, or none.
+    question
+        What is asked; checked here, before any picture is read.
+    examples
+        JPEG pictures of seen classes by name.
+    """
+
+    def __init__(
+        self,
+        classifier: ZeroShotClassifier,
+        calibrations: Calibrations,
+        question: Question,
+        examples: Mapping[str, Sequence[bytes]],
+    ) -> None:
+        self.model, self.question, self.examples = classifier, question, examples
+        known = KnownClasses(classifier.classes_, classifier.semantics_)
+        self.chosen = candidate_positions(question.candidates, known, classifier.seen_)
+        self.seen = np.isin(np.arange(len(known)), classifier.seen_)
+        # Unseen classes among themselves are told apart with another certainty than all together.
+        kind = "all" if self.seen[self.chosen].any() else "unseen"
+        self.calibration = calibrations.get(kind) or next(iter(calibrations.values()), None)
+        if question.max_risk is not None and self.calibration is None:
+            raise InvalidInput(
+                "max_risk needs calibrated answers, which this recogniser has not: it was fitted "
+                "with too few seen classes, or without calibration"
+            )
+        self.names: list[str] = [str(name) for name in classifier.classes_]
+
+    def answer(self, features: Any, pictures: Sequence[str]) -> list[PictureAnswer]:
+        """Return an answer for every row of features (n, d_f)."""
+        if not len(pictures):
+            return []
+        _, everything = self.model._candidate_scores(features, "all")
+        biased = everything + self.question.unseen_bias * ~self.seen
+        scores = biased[:, self.chosen]
+        order = np.argsort(-scores, axis=1, kind="stable")
+        shares = None
+        if self.calibration is not None:
+            shares = probabilities(scores, self.calibration.temperature)
+        novel = self._novel(everything)
+        hedged = self._hedged(scores)
+        steps = self._superclasses(scores, shares)
+        best = self.chosen[order[:, 0]]
+        kin = {position: self._kin(position) for position in np.unique(best).tolist()}
+        return [
+            PictureAnswer(
+                picture=picture,
+                ranked=self._ranked(order[i], scores[i], None if shares is None else shares[i]),
+                superclasses=steps[i],
+                hedged=self._named(hedged, i, none_of_these=bool(novel[i])),
+                kin=kin[int(best[i])],
+                none_of_these=bool(novel[i]),
+            )
+            for i, picture in enumerate(pictures)
+        ]
+
+    def _novel(self, everything: Values) -> NDArray[np.bool_]:
+        if self.calibration is None:
+            return np.zeros(len(everything), dtype=bool)
+        return self.calibration.novelty.rejects(typicality(everything))
+
+    def _hedged(self, scores: Values) -> HedgedAnswers | None:
+        if self.question.max_risk is None or self.calibration is None:
+            return None
+        return hedge(
+            scores, self.model.hierarchy_, self.chosen, self.calibration, self.question.max_risk
+        )
+
+    def _named(
+        self, hedged: HedgedAnswers | None, row: int, *, none_of_these: bool
+    ) -> HedgedAnswer | None:
+        if hedged is None:
+            return None
+        if none_of_these:
+            return HedgedAnswer(NONE_OF_THESE, None, None, None)
+        layer, node = int(hedged.layer[row]), int(hedged.node[row])
+        tree = self.model.hierarchy_
+        top = 0 if tree is None else tree.n_layers
+        if layer > top:
+            name = ANYTHING
+        else:
+            name = self.names[node] if layer == 0 else tree.node_names(layer)[node]  # type: ignore[union-attr]
+        return HedgedAnswer(name, layer, float(hedged.probability[row]), float(hedged.risk[row]))
+
+    def _ranked(
+        self, order: Positions, scores: Values, shares: Values | None
+    ) -> tuple[RankedClass, ...]:
+        return tuple(
+            RankedClass(
+                name=self.names[self.chosen[column]],
+                score=float(scores[column]),
+                probability=None if shares is None else float(shares[column]),
+                seen=bool(self.seen[self.chosen[column]]),
+            )
+            for column in order[: self.question.k].tolist()
+        )
+
+    def _superclasses(
+        self, scores: Values, shares: Values | None
+    ) -> list[tuple[Superclass, ...]]:
+        tree = self.model.hierarchy_
+        if tree is None:
+            return [()] * len(scores)
+        # Without probabilities the ladder is climbed from the best class alone.
+        given = shares
+        if given is None:
+            given = np.zeros_like(scores)
+            given[np.arange(len(scores)), scores.argmax(axis=1)] = 1
+        steps = ladder(given, tree, self.chosen)
+        layers = range(tree.n_layers, 0, -1)
+        names = {layer: tree.node_names(layer) for layer in layers}
+        return [
+            tuple(
+                Superclass(
+                    name=names[layer][steps.node[layer, i]],
+                    layer=layer,
+                    probability=None if shares is None else float(steps.probability[layer, i]),
+                )
+                for layer in layers
+            )
+            for i in range(len(scores))
+        ]
+
+    def _kin(self, position: int) -> tuple[Kin, ...]:
+        return tuple(
+            Kin(str(name), similarity, tuple(self.examples.get(str(name), ())))
+            for name, similarity in nearest_kin(self.model, position)
+        )

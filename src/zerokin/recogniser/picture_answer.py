@@ -1,0 +1,136 @@
+"""What is said of one picture, as plain data that JSON can hold."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class RankedClass:
+    """A candidate with its score, its probability (None without calibration) and its role."""
+
+    name: str
+    score: float
+    probability: float | None
+    seen: bool
+
+
+@dataclass(frozen=True)
+class Superclass:
+    """A superclass of the best class: its layer (1 is the lowest) and its probability."""
+
+    name: str
+    layer: int
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class HedgedAnswer:
+    """The most specific answer within the risk accepted.
+
+    Parameters
+    ----------
+    name
+        A class, a superclass, ``"anything"`` or ``"none of these"``.
+    layer
+        0 for a class, 1 and up for a superclass; None for none of these.
+    probability, risk
+        How probable the answer is, and its estimated risk of being wrong.
+    """
+
+    name: str
+    layer: int | None
+    probability: float | None
+    risk: float | None
+
+
+@dataclass(frozen=True)
+class Kin:
+    """A seen class near the best class: cosine of their semantics, and example pictures (JPEG)."""
+
+    name: str
+    similarity: float
+    examples: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
+class PictureAnswer:
+    """What a `Recogniser` says of one picture.
+
+    Parameters
+    ----------
+    picture
+        What the picture is called: its path, or its number.
+    ranked
+        The best candidates, best first.
+    superclasses
+        Those of the best class, from the top down.
+    hedged
+        The answer at the risk accepted; None where no ``max_risk`` was given.
+    kin
+        The seen classes nearest to the best class.
+    none_of_these
+        Whether the picture is like no known class.
+    """
+
+    picture: str
+    ranked: tuple[RankedClass, ...]
+    superclasses: tuple[Superclass, ...] = ()
+    hedged: HedgedAnswer | None = None
+    kin: tuple[Kin, ...] = ()
+    none_of_these: bool = False
+
+    @property
+    def best(self) -> RankedClass:
+        """The best class."""
+        return self.ranked[0]
+
+    @property
+    def name(self) -> str:
+        """The hedged answer where one was asked for, otherwise the best class."""
+        return self.best.name if self.hedged is None else self.hedged.name
+
+    def to_dict(self, *, examples: bool = False) -> dict[str, Any]:
+        """Return the answer as plain data for JSON.
+
+        Parameters
+        ----------
+        examples
+            Include the example pictures of kin as ``data:`` addresses; otherwise they are left out.
+
+        Examples
+        --------
+        >>> PictureAnswer("a.jpg", (RankedClass("okapi", 0.2, None, seen=False),)).to_dict()["answer"]
+        'okapi'
+        """
+        plain = asdict(self)
+        for kin, own in zip(plain["kin"], self.kin, strict=True):
+            del kin["examples"]
+            if examples:
+                kin["examples"] = [data_address(jpeg) for jpeg in own.examples]
+        return {"picture": self.picture, "answer": self.name, **plain}
+
+
+@dataclass(frozen=True)
+class UnreadablePicture:
+    """A picture that could not be read, and why."""
+
+    picture: str
+    error: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return picture and error as plain data for JSON."""
+        return asdict(self)
+
+
+def data_address(jpeg: bytes) -> str:
+    """Return a JPEG picture as an address that holds it whole.
+
+    Examples
+    --------
+    >>> data_address(b"abc")
+    'data:image/jpeg;base64,YWJj'
+    """
+    return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}"
