@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from zerokin.features.input.augmentation import centre_view
 from zerokin.features.input.sources import PictureSource, Rows
+from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.progress import track
@@ -45,7 +46,7 @@ class Reading(NamedTuple):
 
 
 def read_pictures(
-    network: FeatureNetwork,
+    network: FeatureNetwork | Backbone,
     source: PictureSource,
     view: View,
     *,
@@ -78,13 +79,10 @@ def read_pictures(
 
 
 def read_all(
-    network: FeatureNetwork, source: PictureSource, view: View, *, quiet: bool = True
+    network: FeatureNetwork | Backbone, source: PictureSource, view: View, *, quiet: bool = True
 ) -> NDArray[np.float32]:
     """Return what a network reads off all pictures as one matrix, a row each."""
-    width = network.backbone.d_f
-    if isinstance(network.head, SemanticHead):
-        width += network.head.d_z
-    found = np.empty((len(source), width), np.float32)
+    found = np.empty((len(source), reading_width(network)), np.float32)
     start = 0
     for reading in read_pictures(network, source, view, quiet=quiet):
         joined = reading.joined.float().cpu().numpy()
@@ -93,25 +91,42 @@ def read_all(
     return found
 
 
+def reading_width(network: FeatureNetwork | Backbone) -> int:
+    """Return how many numbers a network reads off a picture."""
+    backbone, head = reading_parts(network)
+    return backbone.d_f + (0 if head is None else head.d_z)
+
+
+def reading_parts(network: FeatureNetwork | Backbone) -> tuple[Backbone, SemanticHead | None]:
+    """Return the parts of a network that read pictures: other heads only teach."""
+    if isinstance(network, Backbone):
+        return network, None
+    head = network.head
+    return network.backbone, head if isinstance(head, SemanticHead) else None
+
+
+def reading_precision(device: torch.device) -> torch.dtype:
+    """Return the type of number that a backbone computes with on a device."""
+    fast = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.bfloat16 if fast else torch.float32
+
+
 @torch.no_grad()
-def _read(network: FeatureNetwork, pictures: Tensor, view: View) -> Reading:
+def _read(network: FeatureNetwork | Backbone, pictures: Tensor, view: View) -> Reading:
+    backbone, head = reading_parts(network)
     shown = centre_view(pictures, view.side, view.zoom)
     shown = shown.contiguous(memory_format=torch.channels_last)
     views = [shown, shown.flip(3)] if view.mirrored else [shown]
+    fast = reading_precision(shown.device) == torch.bfloat16
     features, semantics = [], []
     for picture in views:
-        with _fast_precision(shown.device):
-            maps, feature = network.backbone(picture)
+        with torch.autocast(shown.device.type, dtype=torch.bfloat16, enabled=fast):
+            maps, feature = backbone(picture)
         features.append(feature.float())
-        if isinstance(network.head, SemanticHead):
-            estimate = network.head.estimate(features[-1], maps.float())
+        if head is not None:
+            estimate = head.estimate(features[-1], maps.float())
             semantics.append(functional.normalize(estimate, dim=1))
     mean = torch.stack(features).mean(0)
     if not semantics:
         return Reading(mean, None)
     return Reading(mean, functional.normalize(torch.stack(semantics).mean(0), dim=1))
-
-
-def _fast_precision(device: torch.device) -> torch.autocast:
-    fast = device.type == "cuda" and torch.cuda.is_bf16_supported()
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=fast)

@@ -29,7 +29,8 @@ def create_backbone(
     Parameters
     ----------
     name
-        ``"conv4"``, ``"resnet12"`` or ``"wrn28-10"`` for few-shot learning; ``"vgg16"`` (and 11,
+        ``"small"`` for CPUs; ``"conv4"``, ``"resnet12"`` or ``"wrn28-10"`` for few-shot learning;
+        ``"vgg16"`` (and 11,
         13, 19, with ``_bn``), convolutions only; otherwise any model of timm, such as
         ``"resnet50"`` or ``"tf_efficientnet_lite0"``.
     weights

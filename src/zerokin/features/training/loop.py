@@ -196,13 +196,7 @@ class TrainingRun:
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
         network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        optimiser = torch.optim.SGD(
-            network.parameter_groups(recipe.lr, recipe.head_multiplier),
-            momentum=recipe.momentum,
-            weight_decay=recipe.weight_decay,
-            nesterov=recipe.momentum > 0,
-        )
-        self.shared, self.optimiser = self.accelerator.prepare(network, optimiser)
+        self.shared, self.optimiser = self.accelerator.prepare(network, _optimiser(network, recipe))
         self.average = WeightAverage(network, recipe.average) if recipe.average else None
         self.loss = (
             partial(semantic_loss, mu=recipe.reconstruction)
@@ -448,6 +442,18 @@ def _check_counts(source: PictureSource, targets: Targets) -> None:
             raise InvalidInput(
                 f"{len(source):,} pictures but {len(given):,} labels ({name}): give one each"
             )
+
+
+def _optimiser(network: FeatureNetwork, recipe: Recipe) -> torch.optim.Optimizer:
+    groups = network.parameter_groups(recipe.lr, recipe.head_multiplier)
+    if recipe.optimiser == "adamw":
+        return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay)
+    return torch.optim.SGD(
+        groups,
+        momentum=recipe.momentum,
+        weight_decay=recipe.weight_decay,
+        nesterov=recipe.momentum > 0,
+    )
 
 
 def _digest(*arrays: NDArray[Any]) -> str:

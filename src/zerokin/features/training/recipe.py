@@ -10,13 +10,14 @@ from typing import Any, Literal, get_args
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.features.input.augmentation import Augmentation
 
+Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of a training by stochastic gradient descent.
+    """Settings of a training.
 
     Parameters
     ----------
@@ -28,8 +29,10 @@ class Recipe:
         Learning rate of the backbone.
     head_multiplier
         Learning rate of the head, whose layers are new, as a multiple of it.
+    optimiser
+        ``"sgd"``, with Nesterov's momentum, as in the paper; or ``"adamw"``.
     momentum, weight_decay
-        Of SGD (Nesterov's momentum).
+        Of the optimiser; AdamW has its own momenta.
     schedule
         ``"cosine"`` falls to 0, ``"steps"`` falls to a tenth at each milestone, ``"constant"``
         stays, as in the paper.
@@ -65,6 +68,7 @@ class Recipe:
     batch_size: int = 64
     lr: float = 0.002
     head_multiplier: float = 10.0
+    optimiser: Optimiser = "sgd"
     momentum: float = 0.9
     weight_decay: float = 1e-4
     schedule: Schedule = "cosine"
@@ -90,7 +94,12 @@ class Recipe:
             )
         if not isinstance(self.augmentation, Augmentation):
             raise InvalidInput(f"augmentation must be an Augmentation: got {self.augmentation!r}")
-        for name, known in (("schedule", get_args(Schedule)), ("precision", get_args(Precision))):
+        for name, kind in (
+            ("optimiser", Optimiser),
+            ("schedule", Schedule),
+            ("precision", Precision),
+        ):
+            known = get_args(kind)
             value = getattr(self, name)
             if value not in known:
                 raise InvalidInput(

@@ -1,0 +1,257 @@
+"""Features of all pictures of a data set, written to a file as they come."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from zerokin.data.dataset import Dataset
+from zerokin.data.native_features import DTYPES, SUFFIX, Layout, NativeFeatures, joined_names
+from zerokin.data.native_writer import FeatureWriter
+from zerokin.data.pictures import Pictures, joint_sha256
+from zerokin.data.readers.xlsa17_writer import refuse_unwritable, write_xlsa17
+from zerokin.errors import InvalidInput, ZerokinError, did_you_mean
+from zerokin.features.extractor import AnyNetwork, Extractor
+from zerokin.features.input.sources import open_source
+from zerokin.features.reading import View, read_pictures
+from zerokin.files import replacing_folder
+from zerokin.machine import available_cores
+from zerokin.progress import track
+
+HASHED_TOGETHER = 256
+RECIPE = "recipe.json"
+
+
+def extract_features(
+    network: AnyNetwork | Extractor,
+    dataset: Dataset,
+    path: str | os.PathLike[str],
+    *,
+    view: View | None = None,
+    dtype: str = "float32",
+    quiet: bool = False,
+) -> NativeFeatures:
+    """Write the features of all pictures of a data set to a file.
+
+    Interrupted and called again, it goes on where it stopped: the file comes out the same, byte
+    for byte. A file of the same recipe that is there already is left as it is.
+
+    Parameters
+    ----------
+    network
+        A `FeatureLearner`, a network, a backbone, or an `Extractor`, which also knows framing and
+        the source of the weights.
+    dataset
+        Pictures.
+    path
+        The file, ``.safetensors``.
+    view
+        How pictures are shown; by default as the network is meant to see them.
+    dtype
+        ``"float32"``, or ``"float16"`` for half the size.
+    quiet
+        Show no progress.
+
+    Returns
+    -------
+    NativeFeatures
+        The file; ``load_dataset(..., features=path)`` opens it together with its data set.
+    """
+    path = Path(path).expanduser()
+    if path.suffix != SUFFIX:
+        raise InvalidInput(f"feature files end in {SUFFIX}: got {path}")
+    former = None
+    if path.exists():
+        try:
+            former = NativeFeatures(path)
+        except InvalidInput as error:
+            raise InvalidInput(f"will not replace what is no feature file: {error}") from error
+    extractor = _extractor(network, view)
+    with FeatureWriter(path) as writer:
+        plan = _plan(extractor, dataset, dtype, quiet=quiet)
+        if former is not None and plan.is_done_by(former):
+            _say(f"{path} is there already, of the same recipe", quiet=quiet)
+            return former
+        _write(plan, writer, quiet=quiet)
+    return NativeFeatures(path)
+
+
+def extract_xlsa17(
+    network: AnyNetwork | Extractor,
+    dataset: Dataset,
+    folder: str | os.PathLike[str],
+    *,
+    view: View | None = None,
+    quiet: bool = False,
+) -> None:
+    """Write the features of all pictures of a data set, and the data set, in the xlsa17 form.
+
+    The folder holds ``BACKBONE.mat`` (float32), ``att_splits.mat``, the lists of classes and
+    ``recipe.json``. It is there whole or not at all; an interrupted call goes on where it stopped.
+
+    Parameters
+    ----------
+    network, view, quiet
+        As for `extract_features`.
+    dataset
+        Pictures, with a split named ``pure`` and semantic vectors.
+    folder
+        Where to write.
+    """
+    folder = Path(folder).expanduser()
+    refuse_unwritable(dataset)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file: the xlsa17 form is a folder, choose another name")
+    if folder.exists() and not (folder / RECIPE).exists() and any(folder.iterdir()):
+        raise InvalidInput(f"{folder} holds something else: choose another folder")
+    extractor = _extractor(network, view)
+    native = folder.with_name(f".{folder.name}{SUFFIX}")
+    with FeatureWriter(native) as writer:
+        plan = _plan(extractor, dataset, "float32", quiet=quiet)
+        if plan.layout.shape[0] * plan.layout.row_bytes > 2**31 - 1:
+            raise InvalidInput(
+                f"features of {plan.layout.shape[0]:,} × {plan.layout.shape[1]:,} are over the "
+                f"2 GiB that a MATLAB file can hold: use the native format"
+            )
+        if _read_recipe(folder / RECIPE) == plan.layout.recipe:
+            _say(f"{folder} is there already, of the same recipe", quiet=quiet)
+            return
+        _write(plan, writer, quiet=quiet)
+    try:
+        with replacing_folder(folder) as temporary:
+            found = dataset.with_inputs(NativeFeatures(native))
+            write_xlsa17(found, temporary, features=str(plan.layout.recipe["backbone"]))
+            text = json.dumps(plan.layout.recipe, indent=1, sort_keys=True, ensure_ascii=False)
+            (temporary / RECIPE).write_text(text + "\n", encoding="utf-8")
+    finally:
+        native.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What is to be extracted, from what, and how."""
+
+    extractor: Extractor
+    pictures: Pictures
+    digests: NDArray[np.uint8]
+    layout: Layout
+
+    def is_done_by(self, file: NativeFeatures) -> bool:
+        same = file.recipe == self.layout.recipe and file.shape == self.layout.shape
+        return same and list(file.names) == list(self.pictures.names)
+
+
+def _extractor(network: AnyNetwork | Extractor, view: View | None) -> Extractor:
+    if not isinstance(network, Extractor):
+        return Extractor.of(network, view=view)
+    if view is not None:
+        raise InvalidInput("an Extractor has its own view: give no other")
+    return network
+
+
+def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) -> _Plan:
+    if dtype not in DTYPES:
+        hint = did_you_mean(dtype, DTYPES)
+        raise InvalidInput(f"unknown dtype {dtype!r}{hint} (known: {', '.join(DTYPES)})")
+    pictures = dataset.pictures
+    if not len(pictures):
+        raise InvalidInput(f"{dataset.provenance.source} has no pictures to extract features of")
+    names_bytes = len(joined_names(pictures.names))
+    digests = picture_digests(pictures, quiet=quiet)
+    recipe: dict[str, Any] = {
+        **extractor.recipe(),
+        "dataset": dataset.name,
+        "data": dataset.provenance.source.partition("=")[0],
+        "pictures_sha256": joint_sha256(pictures.names, [row.tobytes() for row in digests]),
+        "dtype": dtype,
+    }
+    shape = (len(pictures), extractor.width)
+    return _Plan(extractor, pictures, digests, Layout(shape, dtype, names_bytes, recipe))
+
+
+def picture_digests(pictures: Pictures, *, quiet: bool = True) -> NDArray[np.uint8]:
+    """Return the SHA-256 of every picture, (N, 32)."""
+
+    def block(start: int) -> bytes:
+        end = min(start + HASHED_TOGETHER, len(pictures))
+        return b"".join(pictures.digest(index) for index in range(start, end))
+
+    starts = range(0, len(pictures), HASHED_TOGETHER)
+    with ThreadPoolExecutor(available_cores()) as pool:
+        blocks = pool.map(block, starts)
+        stage = f"hashing pictures, {HASHED_TOGETHER} at a time"
+        try:
+            whole = b"".join(track(blocks, stage, total=len(starts), quiet=quiet))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return np.frombuffer(whole, np.uint8).reshape(len(pictures), -1)
+
+
+def _write(plan: _Plan, writer: FeatureWriter, *, quiet: bool) -> None:
+    extractor, layout, names = plan.extractor, plan.layout, plan.pictures.names
+    begun = writer.begin(layout, plan.digests, names, block=extractor.view.batch_size)
+    done = begun.done
+    if begun.differences is not None:
+        _say(f"starting over, an earlier extraction differed: {begun.differences}", quiet=quiet)
+    elif done:
+        _say(f"going on after {done:,} of {len(names):,} pictures", quiet=quiet)
+    # Every picture is needed once: none is worth keeping in memory.
+    source = open_source(
+        plan.pictures,
+        extractor.stored_side,
+        framing=extractor.framing,
+        device=extractor.device,
+        resident=False,
+    )
+    try:
+        for reading in read_pictures(
+            extractor.network, source, extractor.view, first=done, quiet=quiet
+        ):
+            values = reading.joined.float().cpu().numpy()
+            writer.append(_stored(values, layout, names[done : done + len(values)]))
+            done += len(values)
+    except ZerokinError as error:
+        kept = f"; {done:,} of {len(names):,} pictures are done, and stay so" if done else ""
+        raise InvalidInput(f"{error}{kept}") from error
+    writer.finish()
+
+
+def _stored(values: NDArray[np.float32], layout: Layout, names: Any) -> NDArray[np.floating]:
+    """Return features in the file's type; what it cannot hold is refused."""
+    if values.shape[1] != layout.shape[1]:
+        raise InvalidInput(
+            f"the network gives {values.shape[1]:,} features instead of {layout.shape[1]:,}"
+        )
+    with np.errstate(over="ignore"):
+        stored: NDArray[np.floating] = values.astype(layout.dtype)
+    broken = np.flatnonzero(~np.isfinite(stored).all(axis=1))
+    if len(broken):
+        row = broken[0]
+        if np.isfinite(values[row]).all():
+            largest = np.abs(values[row]).max()
+            raise InvalidInput(
+                f"a feature of {names[row]} is {largest:.3g}, too large for {layout.dtype}: "
+                f"use float32"
+            )
+        raise InvalidInput(f"the network gives features of {names[row]} that are not finite")
+    return stored
+
+
+def _read_recipe(path: Path) -> object:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _say(line: str, *, quiet: bool) -> None:
+    Console(stderr=True, quiet=quiet, highlight=False).print(line, soft_wrap=True, markup=False)
