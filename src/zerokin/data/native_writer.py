@@ -109,7 +109,7 @@ class FeatureWriter:
 
     def append(self, rows: NDArray[np.floating]) -> None:
         """Write the next rows."""
-        with self._naming("; make room and call again: it goes on where it stopped"):
+        with self._naming():
             self._file.write(rows.astype(rows.dtype.newbyteorder("<"), copy=False).tobytes())
             self._file.flush()
 
@@ -144,11 +144,11 @@ class FeatureWriter:
         return min(int(rows), layout.shape[0], int(changed[0]) if len(changed) else len(digests))
 
     @contextmanager
-    def _naming(self, remedy: str = "") -> Iterator[None]:
+    def _naming(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise InvalidInput(f"cannot write {self.path}: {error.strerror}{remedy}") from error
+            raise InvalidInput(f"cannot write {self.path}: {error.strerror}") from error
 
 
 def _differences(former: Layout, layout: Layout) -> str:

@@ -220,8 +220,11 @@ def _write(plan: _Plan, writer: FeatureWriter, *, quiet: bool) -> None:
             writer.append(_stored(values, layout, names[done : done + len(values)]))
             done += len(values)
     except ZerokinError as error:
-        kept = f"; {done:,} of {len(names):,} pictures are done, and stay so" if done else ""
-        raise InvalidInput(f"{error}{kept}") from error
+        if not done:
+            raise
+        raise InvalidInput(
+            f"{error}; {done:,} of {len(names):,} pictures are done and kept: call again to go on"
+        ) from error
     writer.finish()
 
 

@@ -35,9 +35,9 @@ def write_xlsa17(dataset: Dataset, folder: str | Path, *, features: str = "featu
         Name of the feature file, without ``.mat``.
     """
     folder = Path(folder)
-    classes, pure = dataset.classes, dataset.splits.get("pure")
-    if pure is None or classes.vectors is None:
-        raise InvalidInput(f"{dataset.name} lacks a pure split or semantic vectors to write")
+    refuse_unwritable(dataset)
+    classes, pure = dataset.classes, dataset.splits["pure"]
+    assert classes.vectors is not None
     if features == "att_splits":
         raise InvalidInput("the feature file cannot be called att_splits: choose another name")
     names = getattr(dataset.inputs, "names", None) or [""] * len(dataset)
@@ -63,6 +63,12 @@ def write_xlsa17(dataset: Dataset, folder: str | Path, *, features: str = "featu
             "test_unseen_loc": _numbers(pure.test_unseen),
         },
     )
+
+
+def refuse_unwritable(dataset: Dataset) -> None:
+    """Refuse a data set that has no place in this form."""
+    if "pure" not in dataset.splits or dataset.classes.vectors is None:
+        raise InvalidInput(f"{dataset.name} lacks a pure split or semantic vectors to write")
 
 
 def _write_lists(dataset: Dataset, folder: Path, pure: Split) -> None:
