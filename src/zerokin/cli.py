@@ -35,7 +35,10 @@ Data = Annotated[
     ),
 ]
 SplitName = Annotated[str | None, typer.Option("--split", help="pure or standard")]
-Features = Annotated[str | None, typer.Option(help="feature file of an xlsa17 folder")]
+Features = Annotated[
+    str | None,
+    typer.Option(help="FILE.safetensors that extract wrote, or a feature file of an xlsa17 folder"),
+]
 Semantics = Annotated[
     str | None, typer.Option(help="word-vectors=FILE or text=MODEL in place of the data's own")
 ]
@@ -67,6 +70,27 @@ class PictureFormat(StrEnum):
 
     png = "png"
     svg = "svg"
+
+
+class FeatureFormat(StrEnum):
+    """Form of extracted features."""
+
+    native = "native"
+    xlsa17 = "xlsa17"
+
+
+class FeatureType(StrEnum):
+    """Type of number in a feature file."""
+
+    float16 = "float16"
+    float32 = "float32"
+
+
+class FramingName(StrEnum):
+    """How pictures become squares."""
+
+    whole = "whole"
+    centre = "centre"
 
 
 @app.callback(invoke_without_command=True)
@@ -150,6 +174,59 @@ def hierarchy(
     if folder is not None:
         for path in draw_all(tree, unseen, folder, suffix=picture.value):
             out.print(f"wrote {path}")
+
+
+@app.command()
+def extract(
+    data: Data,
+    target: Annotated[Path, typer.Option("--out", help="FILE.safetensors, or a folder for xlsa17")],
+    backbone: Annotated[
+        str | None, typer.Option(help="by default tf_efficientnet_lite0", show_default=False)
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="packaged (the default), hub or a file", show_default=False)
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="folder of a saved FeatureLearner instead")
+    ] = None,
+    side: Annotated[int | None, typer.Option(help="side of the pictures, in pixels")] = None,
+    framing: Annotated[FramingName | None, typer.Option(help="all of a picture or a square")] = (
+        None
+    ),
+    zoom: Annotated[float | None, typer.Option(help="1.15 leaves out the rim")] = None,
+    mirror: Annotated[
+        bool | None, typer.Option("--mirror/--no-mirror", help="average with mirrored pictures")
+    ] = None,
+    form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
+    dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    batch: Annotated[int | None, typer.Option(help="pictures at a time")] = None,
+    semantics: Semantics = None,
+) -> None:
+    """Write the features of all pictures to a file; what was interrupted goes on."""
+    from zerokin.data import load_dataset
+    from zerokin.features.extraction import extract_features, extract_xlsa17
+    from zerokin.features.extractor import open_extractor
+
+    if form == FeatureFormat.xlsa17 and dtype == FeatureType.float16:
+        raise InvalidInput("xlsa17 files have no float16: leave out --dtype float16")
+    dataset = load_dataset(data, semantics=semantics)
+    extractor = open_extractor(
+        backbone,
+        weights=weights,
+        model=model,
+        side=side,
+        framing=None if framing is None else framing.value,
+        zoom=zoom,
+        mirrored=mirror,
+        batch_size=batch,
+        device=device,
+    )
+    if form == FeatureFormat.xlsa17:
+        extract_xlsa17(extractor, dataset, target)
+    else:
+        extract_features(extractor, dataset, target, dtype=dtype.value)
+    out.print(f"{target}: {len(dataset):,} pictures, {extractor.width:,} features each")
 
 
 @app.command()
