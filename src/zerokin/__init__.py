@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from zerokin.data import Dataset, load_dataset
     from zerokin.hierarchy import ClassHierarchy
     from zerokin.projection import ProjectionLearner
+    from zerokin.recogniser import Recogniser, fit_recogniser
     from zerokin.recognition import FewShotClassifier, ZeroShotClassifier
 
 # Imported on first use: a command that needs no solver does not wait for one.
@@ -18,7 +19,9 @@ _ROOMS = {
     "Dataset": "zerokin.data",
     "FewShotClassifier": "zerokin.recognition",
     "ProjectionLearner": "zerokin.projection",
+    "Recogniser": "zerokin.recogniser",
     "ZeroShotClassifier": "zerokin.recognition",
+    "fit_recogniser": "zerokin.recogniser",
     "load_dataset": "zerokin.data",
 }
 
@@ -27,10 +30,12 @@ __all__ = [
     "Dataset",
     "FewShotClassifier",
     "ProjectionLearner",
+    "Recogniser",
     "ZeroShotClassifier",
     "ZerokinError",
     "ZerokinWarning",
     "__version__",
+    "fit_recogniser",
     "load_dataset",
 ]
 

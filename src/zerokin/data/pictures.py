@@ -145,7 +145,7 @@ def decode(content: bytes, name: str) -> Image.Image:
                     f"picture {name} has {picture.width} × {picture.height} pixels, over the "
                     f"limit of {MOST_PIXELS:,}: make it smaller"
                 )
-            return _eight_bit_rgb(ImageOps.exif_transpose(picture))
+            return eight_bit_rgb(ImageOps.exif_transpose(picture))
     except InvalidInput:
         raise
     # Pillow's decoders raise many kinds on damaged input (OSError, SyntaxError, struct.error, …).
@@ -157,7 +157,8 @@ def decode(content: bytes, name: str) -> Image.Image:
         ) from error
 
 
-def _eight_bit_rgb(picture: Image.Image) -> Image.Image:
+def eight_bit_rgb(picture: Image.Image) -> Image.Image:
+    """Return a picture of any mode in RGB; what is transparent lies on white."""
     if picture.mode.startswith("I;16"):
         values = np.asarray(picture.convert("I"), dtype=np.uint32)
         picture = Image.fromarray((values >> 8).astype(np.uint8))

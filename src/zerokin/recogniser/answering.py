@@ -167,9 +167,7 @@ class Answerer:
             for column in order[: self.question.k].tolist()
         )
 
-    def _superclasses(
-        self, scores: Values, shares: Values | None
-    ) -> list[tuple[Superclass, ...]]:
+    def _superclasses(self, scores: Values, shares: Values | None) -> list[tuple[Superclass, ...]]:
         tree = self.model.hierarchy_
         if tree is None:
             return [()] * len(scores)

@@ -104,4 +104,5 @@ def _from_text(name: str, classes: ClassTable, text: str) -> NDArray[np.float64]
         )
     from zerokin.semantics import sentence_vectors
 
-    return sentence_vectors([text], encoder)[0]
+    found: NDArray[np.float64] = sentence_vectors([text], encoder)[0]
+    return found

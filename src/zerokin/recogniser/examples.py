@@ -33,7 +33,9 @@ def thumbnail(picture: Image.Image, *, side: int = SIDE) -> bytes:
     return buffer.getvalue()
 
 
-def example_pictures(dataset: Dataset, *, per_class: int = PER_CLASS) -> dict[str, tuple[bytes, ...]]:
+def example_pictures(
+    dataset: Dataset, *, per_class: int = PER_CLASS
+) -> dict[str, tuple[bytes, ...]]:
     """Return thumbnails of training pictures, spread evenly over those of each seen class."""
     train, labels = dataset.split.train, dataset.training_labels()
     found = {}

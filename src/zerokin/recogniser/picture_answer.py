@@ -102,7 +102,8 @@ class PictureAnswer:
 
         Examples
         --------
-        >>> PictureAnswer("a.jpg", (RankedClass("okapi", 0.2, None, seen=False),)).to_dict()["answer"]
+        >>> okapi = RankedClass("okapi", 0.2, None, seen=False)
+        >>> PictureAnswer("a.jpg", (okapi,)).to_dict()["answer"]
         'okapi'
         """
         plain = asdict(self)

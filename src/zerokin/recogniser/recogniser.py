@@ -15,13 +15,13 @@ from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput
 from zerokin.features.input.framing import framed
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recogniser.answering import Answerer, Calibrations, Candidates, Question
+from zerokin.recogniser.answering import Answerer, Calibrations, Question
 from zerokin.recogniser.class_vectors import class_vector
 from zerokin.recogniser.examples import Examples
 from zerokin.recogniser.picture_answer import PictureAnswer, UnreadablePicture
 from zerokin.recogniser.picture_input import PictureInput, decoded_batches, named_pictures
 from zerokin.recognition.removal import without_class
-from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
+from zerokin.recognition.zero_shot_classifier import Candidates, ZeroShotClassifier
 
 if TYPE_CHECKING:
     from PIL import Image
