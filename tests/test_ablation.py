@@ -1,0 +1,172 @@
+"""The ablation: its configuration, what folds may see, and going on where it stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+import zerokin
+from zerokin.errors import InvalidInput
+from zerokin.evaluation.ablation import run_ablation
+from zerokin.evaluation.ablation.config import parse_config, read_config
+from zerokin.evaluation.ablation.methods import method_for
+from zerokin.evaluation.ablation.readings import Readings, joined_readings
+from zerokin.evaluation.method import TrainingData
+from zerokin.features.feature_learner import FeatureLearner
+from zerokin.features.input import open_source
+
+SIDE = 16
+CONFIG = {
+    "seeds": [0, 1],
+    "stored_side": SIDE,
+    "defaults": {
+        "backbone": "conv4",
+        "weights": None,
+        "options": {"width": 4},
+        "side": SIDE,
+        "branching": 2,
+        "recipe": {"epochs": 1, "batch_size": 8, "side": SIDE},
+    },
+    "networks": {"labels": {"mode": "classes"}, "whole": {"mode": "end-to-end"}},
+    "rows": [
+        {"name": "class labels", "networks": ["labels"], "method": "projection"},
+        {"name": "its own scores", "networks": ["whole"], "method": "network"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """Ten seen and three unseen classes, each of one colour that is its semantics."""
+    folder = tmp_path_factory.mktemp("pictures")
+    rng = np.random.default_rng(0)
+    lines = ["name,role,red,green,blue"]
+    for number in range(13):
+        colour = rng.uniform(0.1, 1, 3).round(2)
+        lines.append(f"c{number},{'unseen' if number > 9 else 'seen'},{','.join(map(str, colour))}")
+        for place in ("", "test/"):
+            (folder / place / f"c{number}").mkdir(parents=True)
+            for k in range(4):
+                noisy = colour * 255 + rng.normal(0, 9, (SIDE, SIDE, 3))
+                square = Image.fromarray(noisy.clip(0, 255).astype(np.uint8))
+                square.save(folder / place / f"c{number}" / f"{k}.png")
+    (folder / "classes.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_every_row_is_measured_for_every_seed_and_nothing_is_trained_twice(
+    pictures, tmp_path, monkeypatch
+):
+    data, config = f"folder={pictures}", parse_config(CONFIG)
+    rows = list(run_ablation(data, config, tmp_path, device="cpu", quiet=True))
+    measured = [(row["method"], row["setting"], row["seed"]) for row in rows]
+    assert measured == [
+        (name, setting, seed)
+        for name in ("class labels", "its own scores")
+        for seed in (0, 1)
+        for setting in ("pure", "generalised")
+    ]
+    assert all("validation fold" not in row["split"] for row in rows)
+
+    def refuse(*arguments, **options):
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(FeatureLearner, "fit", refuse)
+    again = list(run_ablation(data, config, tmp_path, device="cpu", quiet=True))
+    assert [row["metrics"] for row in again] == [row["metrics"] for row in rows]
+    changed = {
+        **CONFIG,
+        "networks": {**CONFIG["networks"], "labels": {"mode": "classes", "side": 8}},
+    }
+    with pytest.raises(AssertionError, match="trained again"):
+        list(run_ablation(data, parse_config(changed), tmp_path, device="cpu", quiet=True))
+
+
+def test_a_folds_network_has_nothing_of_test_samples_nor_of_validation_classes(
+    pictures, tmp_path, monkeypatch
+):
+    dataset = zerokin.load_dataset(f"folder={pictures}")
+    source = open_source(dataset.pictures, SIDE, quiet=True)
+    shown = []
+    fit = FeatureLearner.fit
+
+    def watched(self, given, **options):
+        shown.append(given)
+        return fit(self, given, **options)
+
+    monkeypatch.setattr(FeatureLearner, "fit", watched)
+    plan = parse_config(CONFIG).network("labels")
+    read = np.load(Readings(dataset, source, tmp_path, quiet=True).fold(plan, 1, seed=0))
+    outside = np.r_[dataset.split.test_seen, dataset.split.test_unseen]
+    assert not read[outside].any()
+    assert read[dataset.split.train].any(axis=1).all()
+    trained = dataset.evaluation_labels(shown[0].split.train)
+    assert not dataset.split.folds[0][trained].any()
+    assert not dataset.split.unseen[trained].any()
+
+
+def test_features_of_several_networks_stand_side_by_side_at_unit_length(tmp_path):
+    first, second = np.array([[3.0, 4.0], [0, 0]]), np.array([[0.0, 2.0, 0], [1, 0, 0]])
+    np.save(tmp_path / "a.npy", first)
+    np.save(tmp_path / "b.npy", second)
+    joined = joined_readings([tmp_path / "a.npy", tmp_path / "b.npy"])
+    np.testing.assert_allclose(joined, [[0.6, 0.8, 0, 1, 0], [0, 0, 1, 0, 0]], atol=1e-7)
+    assert np.array_equal(joined_readings([tmp_path / "a.npy"]), first)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_networks_own_scores_are_cosines_of_its_last_columns(centred):
+    rng = np.random.default_rng(1)
+    Z, F = rng.uniform(size=(5, 3)), rng.normal(size=(6, 7))
+    data = TrainingData(F, np.array([0, 1, 2, 0, 1, 2]), Z)
+    method = method_for("network", centred=centred)
+    (scores,) = method.fit_many(data, [method.defaults])
+    shifted = Z - Z[:3].mean(axis=0) if centred else Z
+    unit = shifted / np.linalg.norm(shifted, axis=1, keepdims=True)
+    np.testing.assert_allclose(scores(F), F[:, 4:] @ unit.T)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"row": []}, "the configuration: unknown entry 'row'; did you mean 'rows'?"),
+        ({"rows": []}, "no rows"),
+        (
+            {"rows": [{"name": "x", "networks": ["lables"]}]},
+            "no network 'lables'; did you mean 'labels'",
+        ),
+        (
+            {"rows": [{"name": "x", "networks": ["labels"], "method": "sae"}]},
+            "unknown method 'sae'",
+        ),
+        ({"seeds": [-1]}, "seeds must be whole numbers"),
+        ({"networks": {"a": {"mode": "clases"}}}, "unknown mode 'clases'; did you mean 'classes'"),
+        (
+            {"networks": {"a": {"modes": "x"}}},
+            "unknown entry 'modes'; did you mean 'mode'",
+        ),
+        ({"networks": {"a": {"recipe": {"epoch": 1}}}}, "unknown setting 'epoch'"),
+        ({"networks": ["a"]}, "networks must be names with values"),
+    ],
+)
+def test_what_is_wrong_in_a_configuration_is_named(change, message):
+    with pytest.raises(InvalidInput, match=message.replace("?", r"\?")):
+        parse_config({**CONFIG, **change})
+
+
+def test_a_file_that_is_no_yaml_is_named(tmp_path):
+    file = tmp_path / "bad.yaml"
+    file.write_text("rows: [")
+    with pytest.raises(InvalidInput, match=r"bad\.yaml is not YAML"):
+        read_config(file)
+    file.write_text(yaml.safe_dump({**CONFIG, "seeds": []}))
+    with pytest.raises(InvalidInput, match=r"bad\.yaml: seeds must be"):
+        read_config(file)
+
+
+def test_the_shipped_configuration_is_valid(request):
+    pytest.importorskip("timm")
+    config = read_config(request.config.rootpath / "configs" / "cub-ablation.yaml")
+    assert config.seeds == (0, 1, 2)
