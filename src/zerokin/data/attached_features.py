@@ -26,7 +26,7 @@ def with_features(dataset: Dataset, path: str | Path) -> Dataset:
     features = NativeFeatures(Path(path).expanduser())
     source = dataset.provenance.source
     names: Sequence[str] | None = getattr(dataset.inputs, "names", None)
-    if names is None:
+    if not names or not any(names):
         what = "no samples" if dataset.inputs is None else "features that name no pictures"
         raise InvalidInput(f"{features.path} cannot be checked: {source} holds {what}")
     _refuse_other_pictures(names, features, source, by_end=isinstance(dataset.inputs, FeatureFile))

@@ -110,14 +110,14 @@ class NativeFeatures(FeatureFile):
         How the features came about: backbone, weights, view, pictures, versions.
     dtype : str
         ``"float16"`` or ``"float32"``.
+    layout : Layout
     """
 
     def __init__(self, path: str | Path) -> None:
         path = Path(path)
-        self._start, layout = read_layout(path)
-        super().__init__(path, layout.shape)
-        self._layout = layout
-        self.recipe, self.dtype = layout.recipe, layout.dtype
+        self._start, self.layout = read_layout(path)
+        super().__init__(path, self.layout.shape)
+        self.recipe, self.dtype = self.layout.recipe, self.layout.dtype
 
     def __repr__(self) -> str:
         n, d_f = self.shape
@@ -125,10 +125,10 @@ class NativeFeatures(FeatureFile):
 
     @cached_property
     def _names(self) -> list[str]:
-        start = self._features_start + len(self) * self._layout.row_bytes
+        start = self._features_start + len(self) * self.layout.row_bytes
         with self.path.open("rb") as file:
             file.seek(start)
-            content = file.read(self._layout.names_bytes)
+            content = file.read(self.layout.names_bytes)
         try:
             names = content.decode().split("\n")
         except UnicodeDecodeError as error:

@@ -132,9 +132,9 @@ class FeatureWriter:
             former = parse_header(json.loads(self._file.read(min(length, size))), self.partial)
         except (InvalidInput, ValueError):
             return "it is damaged"
-        differences = _differences(former, layout)
-        if differences:
-            return differences
+        found = differences(former, layout)
+        if found:
+            return found
         stored = self._file.read(digests.nbytes)
         if len(stored) < digests.nbytes:
             return ""
@@ -151,7 +151,7 @@ class FeatureWriter:
             raise InvalidInput(f"cannot write {self.path}: {error.strerror}") from error
 
 
-def _differences(former: Layout, layout: Layout) -> str:
+def differences(former: Layout, layout: Layout) -> str:
     """Say how two layouts differ; which pictures are the same is looked at one by one."""
     found = []
     for key in sorted(former.recipe.keys() | layout.recipe.keys()):

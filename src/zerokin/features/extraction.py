@@ -15,7 +15,7 @@ from rich.console import Console
 
 from zerokin.data.dataset import Dataset
 from zerokin.data.native_features import DTYPES, SUFFIX, Layout, NativeFeatures, joined_names
-from zerokin.data.native_writer import FeatureWriter
+from zerokin.data.native_writer import FeatureWriter, differences
 from zerokin.data.pictures import Pictures, joint_sha256
 from zerokin.data.readers.xlsa17_writer import refuse_unwritable, write_xlsa17
 from zerokin.errors import InvalidInput, ZerokinError, did_you_mean
@@ -77,9 +77,12 @@ def extract_features(
     extractor = _extractor(network, view)
     with FeatureWriter(path) as writer:
         plan = _plan(extractor, dataset, dtype, quiet=quiet)
-        if former is not None and plan.is_done_by(former):
-            _say(f"{path} is there already, of the same recipe", quiet=quiet)
-            return former
+        if former is not None:
+            if plan.is_done_by(former):
+                _say(f"{path} is there already, of the same recipe", quiet=quiet)
+                return former
+            how = differences(former.layout, plan.layout) or "pictures have changed"
+            _say(f"{path} will be replaced: {how}", quiet=quiet)
         _write(plan, writer, quiet=quiet)
     return NativeFeatures(path)
 
@@ -124,15 +127,14 @@ def extract_xlsa17(
         if _read_recipe(folder / RECIPE) == plan.layout.recipe:
             _say(f"{folder} is there already, of the same recipe", quiet=quiet)
             return
-        _write(plan, writer, quiet=quiet)
-    try:
-        with replacing_folder(folder) as temporary:
-            found = dataset.with_inputs(NativeFeatures(native))
-            write_xlsa17(found, temporary, features=str(plan.layout.recipe["backbone"]))
-            text = json.dumps(plan.layout.recipe, indent=1, sort_keys=True, ensure_ascii=False)
-            (temporary / RECIPE).write_text(text + "\n", encoding="utf-8")
-    finally:
-        native.unlink(missing_ok=True)
+        if not (native.exists() and plan.is_done_by(NativeFeatures(native))):
+            _write(plan, writer, quiet=quiet)
+    with replacing_folder(folder) as temporary:
+        found = dataset.with_inputs(NativeFeatures(native))
+        write_xlsa17(found, temporary, features=str(plan.layout.recipe["backbone"]))
+        text = json.dumps(plan.layout.recipe, indent=1, sort_keys=True, ensure_ascii=False)
+        (temporary / RECIPE).write_text(text + "\n", encoding="utf-8")
+    native.unlink()
 
 
 @dataclass(frozen=True, eq=False)
