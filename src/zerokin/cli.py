@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from zerokin._version import __version__
+from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.classes import add_class, init, remove_class
+from zerokin.commands.fit import fit
+from zerokin.commands.predict import predict
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import replacing
 
@@ -24,24 +27,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False)
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="critters, or KIND=DIR: folder, xlsa17, cub, awa1, awa2, sun, imnet, mini-imagenet",
-        show_default=False,
-    ),
-]
-SplitName = Annotated[str | None, typer.Option("--split", help="pure or standard")]
-Features = Annotated[
-    str | None,
-    typer.Option(help="FILE.safetensors that extract wrote, or a feature file of an xlsa17 folder"),
-]
-Semantics = Annotated[
-    str | None, typer.Option(help="word-vectors=FILE or text=MODEL in place of the data's own")
-]
 
 
 class Grouping(StrEnum):
@@ -226,60 +211,15 @@ def extract(
         extract_xlsa17(extractor, dataset, target)
     else:
         extract_features(extractor, dataset, target, dtype=dtype.value)
-    out.print(f"{target}: {len(dataset):,} pictures, {extractor.width:,} features each")
+    found = f"{len(dataset):,} pictures, {extractor.width:,} features each"
+    out.print(f"wrote {target}: {found}", soft_wrap=True)
 
 
-@app.command()
-def fit(
-    data: Data,
-    folder: Annotated[Path, typer.Option("--out", help="folder for the fitted classifier")],
-    split: SplitName = None,
-    features: Features = None,
-    semantics: Semantics = None,
-    seed: Annotated[int, typer.Option(help="seed")] = 0,
-    tune: Annotated[
-        bool, typer.Option("--tune/--no-tune", help="choose hyper-parameters on validation folds")
-    ] = True,
-) -> None:
-    """Fit a classifier to features, its hyper-parameters chosen on validation classes."""
-    from zerokin.data import load_dataset
-    from zerokin.evaluation.fitting import fit_classifier
-
-    dataset = load_dataset(data, split=split, features=features, semantics=semantics)
-    model, chosen = fit_classifier(dataset, tune=tune, random_state=seed)
-    model.save(folder)
-    if chosen is not None:
-        out.print(f"unseen validation classes: {chosen:.1f} % per-class top-1")
-    out.print(
-        f"{len(model.seen_)} seen and {len(model.classes_) - len(model.seen_)} unseen classes"
-    )
-    out.print(f"wrote {folder}")
-
-
-@app.command()
-def predict(
-    model: Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")],
-    data: Data,
-    features: Features = None,
-    candidates: Annotated[
-        str, typer.Option(help="unseen, seen, all, or names joined by ,")
-    ] = "all",
-    k: Annotated[int, typer.Option("-k", help="classes to name for a sample")] = 1,
-    result: Annotated[Path | None, typer.Option("--out", help="write a CSV file")] = None,
-) -> None:
-    """Name the samples of a feature file, best classes first."""
-    from zerokin.data import load_dataset
-    from zerokin.recognition import ZeroShotClassifier
-    from zerokin.report.predictions import write_predictions
-
-    classifier = ZeroShotClassifier.load(model)
-    dataset = load_dataset(data, features=features)
-    chosen = candidates if candidates in ("unseen", "seen", "all") else candidates.split(",")
-    names, scores = classifier.predict_top_k(dataset.features, k, chosen)
-    samples = getattr(dataset.inputs, "names", None) or range(1, len(dataset) + 1)
-    write_predictions(samples, names, scores, result)
-    if result is not None:
-        out.print(f"wrote {result}: {len(names):,} samples")
+app.command()(init)
+app.command()(fit)
+app.command()(predict)
+app.command("add-class")(add_class)
+app.command("remove-class")(remove_class)
 
 
 @app.command()

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.dataset import Dataset
+from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.features.extraction import extract_features
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.hierarchy import ClassHierarchy
@@ -80,27 +82,34 @@ def fit_recogniser(
     dataset.pictures  # noqa: B018  refuses features before anything is trained
     network, trained = _network(learner, finetune)
     _prepare(network, dataset, hierarchy, again=finetune)
-    source = _open(network, dataset, quiet=quiet)
+    use_folds = enough_folds(dataset)
+    of_folds: list[Features] = []
+    features: Features | FeatureFile
     if finetune:
+        source = _open(network, dataset, quiet=quiet)
         _train(network, dataset, hierarchy, source, _below(folder, "network"), quiet=quiet)
-    features = network.transform(source, quiet=quiet)
+        features = network.transform(source, quiet=quiet)
+        if use_folds and fold_networks:
+            of_folds = _fold_features(network, dataset, source, folder, quiet=quiet)
+    elif folder is not None:
+        features = extract_features(
+            network, dataset, Path(folder) / "features.safetensors", quiet=quiet
+        )
+    else:
+        features = network.transform(dataset.pictures, quiet=quiet)
     read = time.perf_counter()
 
-    use_folds = enough_folds(dataset)
     if not use_folds and (tune or calibrated):
         notes.append(
             "too few seen classes or pictures to hold some out: default hyper-parameters, and no "
             "probabilities (six seen classes of two pictures are the least)"
         )
-    fold_features: list[Features] = []
-    if finetune and use_folds and fold_networks:
-        fold_features = _fold_features(network, dataset, source, folder, quiet=quiet)
-    elif (finetune or trained) and use_folds:
+    if (finetune or trained) and use_folds and not of_folds:
         notes.append(
             "the network has seen the validation classes in training: figures and probabilities "
             "of unseen classes are too high"
         )
-    featured = FoldFeatures(dataset, features, fold_features)
+    featured = FoldFeatures(dataset, features, of_folds)
     chosen = Choice()
     if use_folds:
         chosen = choose(featured, tune=tune, random_state=random_state, quiet=quiet)

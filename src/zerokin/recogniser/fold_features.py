@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.data.dataset import Dataset
+from zerokin.data.feature_files import FeatureFile
 
 Features = NDArray[np.float32]
 
@@ -20,14 +21,14 @@ class FoldFeatures(Dataset):
     dataset
         The pictures.
     features
-        (N, d_f) by the network that all seen classes trained.
+        (N, d_f), in memory or in a file, by the network that all seen classes trained.
     of_folds
         For every validation fold, (N, d_f) by a network that was trained without it; none to use
         ``features`` for folds, too.
     """
 
     def __init__(
-        self, dataset: Dataset, features: Features, of_folds: Sequence[Features] = ()
+        self, dataset: Dataset, features: Features | FeatureFile, of_folds: Sequence[Features] = ()
     ) -> None:
         super().__init__(
             name=dataset.name,

@@ -123,7 +123,7 @@ def write_generation(
         The new generation's name.
     """
     folder = Path(folder)
-    _refuse_other_content(folder)
+    refuse_other_content(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder):
@@ -194,7 +194,8 @@ def _check_files(folder: Path, pointer: Pointer) -> None:
             raise InvalidInput(f"{path} does not belong to the bundle: remove it")
 
 
-def _refuse_other_content(folder: Path) -> None:
+def refuse_other_content(folder: Path) -> None:
+    """Refuse to write a bundle into a folder that holds something else."""
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file: choose a folder for the bundle")
     if not folder.exists() or is_bundle(folder):

@@ -21,7 +21,6 @@ from zerokin.recognition.answer_calibration import AnswerCalibration
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 if TYPE_CHECKING:
-    from zerokin.features.feature_learner import FeatureLearner
     from zerokin.recogniser.recogniser import Recogniser
 
 NETWORK, CLASSIFIER, EXAMPLES = "network", "classifier", "examples"
@@ -173,7 +172,9 @@ def _read_examples(folder: Path) -> dict[str, tuple[bytes, ...]]:
 
 
 def _refuse_misfits(recogniser: Recogniser, root: Path) -> None:
-    given, taken = feature_width(recogniser.learner), recogniser.classifier.n_features_in_
+    from zerokin.features.reading import reading_width
+
+    given, taken = reading_width(recogniser.learner.network_), recogniser.classifier.n_features_in_
     if given != taken:
         raise InvalidInput(
             f"{root}: the network gives {given} features, but the classifier takes {taken}"
@@ -186,15 +187,6 @@ def _refuse_misfits(recogniser: Recogniser, root: Path) -> None:
                 f"{root / ANSWERS}: {kind} has {len(calibration.risk_maps)} risk maps, but there "
                 f"are {layers} layers of classes and superclasses"
             )
-
-
-def feature_width(learner: FeatureLearner) -> int:
-    """Return how many features a network gives: in mode end-to-end, with estimated semantics."""
-    from zerokin.features.networks import SemanticHead
-
-    network = learner.network_
-    width: int = network.backbone.d_f
-    return width + network.head.d_z if isinstance(network.head, SemanticHead) else width
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -1,0 +1,27 @@
+"""What several commands take, and where they print."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+out = Console(highlight=False)
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="critters, or KIND=DIR: folder, xlsa17, cub, awa1, awa2, sun, imnet, mini-imagenet",
+        show_default=False,
+    ),
+]
+SplitName = Annotated[str | None, typer.Option("--split", help="pure or standard")]
+Features = Annotated[
+    str | None,
+    typer.Option(help="FILE.safetensors that extract wrote, or a feature file of an xlsa17 folder"),
+]
+Semantics = Annotated[
+    str | None, typer.Option(help="word-vectors=FILE or text=MODEL in place of the data's own")
+]

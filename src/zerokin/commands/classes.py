@@ -1,0 +1,107 @@
+"""``init``, ``add-class`` and ``remove-class``: the classes of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zerokin.commands.arguments import out
+from zerokin.errors import InvalidInput
+
+Model = Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")]
+ClassName = Annotated[str, typer.Argument(metavar="NAME", help="the class")]
+
+
+def init(
+    data: Annotated[str, typer.Argument(metavar="folder=DIR", help="a sub-folder per class")],
+    unseen: Annotated[
+        list[str] | None, typer.Option(help="a class without pictures; repeatable")
+    ] = None,
+    attributes: Annotated[
+        str | None, typer.Option(help="columns to fill with numbers, joined by ,")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace classes.csv")] = False,
+) -> None:
+    """Write classes.csv for a folder of pictures, to be filled in."""
+    from zerokin.data.class_sheet import write_class_sheet
+
+    folder = Path(data.removeprefix("folder=")).expanduser()
+    columns = None if attributes is None else attributes.split(",")
+    sheet = write_class_sheet(folder, unseen=unseen or (), attributes=columns, force=force)
+    out.print(f"wrote {sheet.path}: {sheet.n_seen} seen and {sheet.n_unseen} unseen classes")
+    what = "a number for every attribute" if columns else "a description of every class"
+    out.print(f"fill in {what}, then: zerokin check folder={folder}", soft_wrap=True)
+
+
+def add_class(
+    model: Model,
+    name: ClassName,
+    attributes: Annotated[
+        str | None, typer.Option(help='values by name: "stripes=1,wings=0.5"; the others are 0')
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="a description in words")] = None,
+    vector: Annotated[
+        Path | None, typer.Option(help="a file with its semantic vector: numbers, or .npy")
+    ] = None,
+) -> None:
+    """Make one more class known to a bundle, without pictures and without fitting again."""
+    from zerokin.recogniser import Recogniser
+
+    if sum(given is not None for given in (attributes, text, vector)) != 1:
+        raise InvalidInput("give one of --attributes, --text and --vector")
+    recogniser = Recogniser.load(model, device="cpu")
+    recogniser.add_class(
+        name,
+        attributes=None if attributes is None else parsed_attributes(attributes),
+        text=text,
+        vector=None if vector is None else read_vector(vector),
+    )
+    recogniser.save(model)
+    out.print(f"{model} knows {len(recogniser.classes)} classes", soft_wrap=True)
+
+
+def remove_class(model: Model, name: ClassName) -> None:
+    """Make a bundle forget an unseen class."""
+    from zerokin.recogniser import Recogniser
+
+    recogniser = Recogniser.load(model, device="cpu")
+    recogniser.remove_class(name)
+    recogniser.save(model)
+    out.print(f"{model} knows {len(recogniser.classes)} classes", soft_wrap=True)
+
+
+def parsed_attributes(text: str) -> dict[str, float]:
+    """Return values by attribute.
+
+    Examples
+    --------
+    >>> parsed_attributes("stripes=1, wings=0.5")
+    {'stripes': 1.0, 'wings': 0.5}
+    """
+    found: dict[str, float] = {}
+    for pair in filter(None, (pair.strip() for pair in text.split(","))):
+        name, equals, value = pair.rpartition("=")
+        try:
+            if not equals or name.strip() in found:
+                raise ValueError
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise InvalidInput(
+                f"--attributes: {pair!r} is not NAME=NUMBER, each name once"
+            ) from None
+    return found
+
+
+def read_vector(path: Path) -> list[float]:
+    """Read a vector: a ``.npy`` file, or text with numbers between blanks, commas or lines."""
+    import numpy as np
+
+    try:
+        if path.suffix == ".npy":
+            values: list[float] = np.load(path, allow_pickle=False).astype(float).ravel().tolist()
+            return values
+        return [float(word) for word in path.read_text(encoding="utf-8").replace(",", " ").split()]
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path} is not a vector of numbers: {error}") from error

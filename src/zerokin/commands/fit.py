@@ -1,0 +1,169 @@
+"""``fit``: a bundle from pictures, a classifier from features."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.data.dataset import Dataset
+from zerokin.errors import InvalidInput, ZerokinWarning
+
+
+class ModeName(StrEnum):
+    """What a network is trained on."""
+
+    cnn_rnn = "cnn-rnn"
+    superclass_heads = "superclass-heads"
+    classes = "classes"
+    end_to_end = "end-to-end"
+
+
+def fit(
+    data: Data,
+    folder: Annotated[Path, typer.Option("--out", help="folder for what is fitted")],
+    split: SplitName = None,
+    features: Features = None,
+    semantics: Semantics = None,
+    seed: Annotated[int, typer.Option(help="seed")] = 0,
+    tune: Annotated[
+        bool, typer.Option("--tune/--no-tune", help="choose hyper-parameters on validation folds")
+    ] = True,
+    backbone: Annotated[str, typer.Option(help="pictures: the network")] = "tf_efficientnet_lite0",
+    weights: Annotated[
+        str | None,
+        typer.Option(help="pictures: packaged (the default where it is), hub or a file"),
+    ] = None,
+    finetune: Annotated[
+        bool, typer.Option("--fine-tune/--frozen", help="pictures: train the network, or not")
+    ] = False,
+    mode: Annotated[ModeName, typer.Option(help="with --fine-tune")] = ModeName.cnn_rnn,
+    epochs: Annotated[int, typer.Option(help="with --fine-tune")] = 12,
+    fold_networks: Annotated[
+        bool,
+        typer.Option(
+            "--fold-networks/--one-network",
+            help="with --fine-tune: also train one for each validation fold, to choose honestly",
+        ),
+    ] = True,
+    side: Annotated[int | None, typer.Option(help="pictures: their side, in pixels")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume-folder",
+            help="pictures: where to go on from, and to be able to; by default OUT.training, "
+            "removed at the end",
+        ),
+    ] = None,
+) -> None:
+    """Learn from pictures (a bundle is written) or from features (a classifier is).
+
+    Everything is chosen on validation classes held out of the seen ones.
+    """
+    from zerokin.data import load_dataset
+
+    dataset = load_dataset(data, split=split, features=features, semantics=semantics)
+    if dataset.kind == "pictures":
+        from zerokin.features.training.recipe import Recipe
+
+        learner = {
+            "backbone": backbone,
+            "weights": chosen_weights(backbone, weights, finetune=finetune),
+            "mode": mode.value if finetune else "classes",
+            "recipe": Recipe(epochs=epochs, seed=seed, side=side),
+            "side": side,
+            "device": device,
+        }
+        options = {
+            "learner": learner,
+            "finetune": finetune,
+            "tune": tune,
+            "fold_networks": fold_networks,
+            "random_state": seed,
+        }
+        fit_pictures(dataset, folder, resume, options)
+        return
+    if finetune:
+        raise InvalidInput(f"--fine-tune is for pictures, but {data} holds {dataset.kind}")
+    fit_features(dataset, folder, tune=tune, seed=seed)
+
+
+def fit_pictures(
+    dataset: Dataset, folder: Path, resume: Path | None, options: dict[str, Any]
+) -> None:
+    """Fit a recogniser and write its bundle."""
+    from zerokin.recogniser import fit_recogniser
+    from zerokin.recogniser.generations import refuse_other_content
+
+    refuse_other_content(folder)  # before hours of work, not after
+    kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
+            recogniser = fit_recogniser(dataset, folder=kept, **options)
+    except KeyboardInterrupt:
+        if kept.exists():
+            print(f"zerokin: the same command goes on from {kept}", file=sys.stderr)
+        raise
+    recogniser.save(folder)
+    if resume is None:
+        shutil.rmtree(kept, ignore_errors=True)
+    for note in recogniser.about["notes"]:
+        out.print(f"note: {note}", soft_wrap=True)
+    for where, found in (
+        ("validation classes", recogniser.metrics["validation"]),
+        ("test pictures", recogniser.metrics["test"]),
+    ):
+        if found:
+            figures = [
+                f"{name.replace('_', ' ')} {value:.1f} %"
+                for name, value in found.items()
+                if isinstance(value, float)
+            ]
+            out.print(f"{where}: {', '.join(figures)} (per-class top-1)", soft_wrap=True)
+    seen = int(recogniser.seen.sum())
+    out.print(f"{seen} seen and {len(recogniser.classes) - seen} unseen classes")
+    out.print(f"wrote {folder}", soft_wrap=True)
+
+
+def fit_features(dataset: Dataset, folder: Path, *, tune: bool, seed: int) -> None:
+    """Fit a classifier to features and write it."""
+    from zerokin.evaluation.fitting import fit_classifier
+
+    model, chosen = fit_classifier(dataset, tune=tune, random_state=seed)
+    model.save(folder)
+    if chosen is not None:
+        out.print(f"unseen validation classes: {chosen:.1f} % per-class top-1")
+    out.print(
+        f"{len(model.seen_)} seen and {len(model.classes_) - len(model.seen_)} unseen classes"
+    )
+    out.print(f"wrote {folder}")
+
+
+def chosen_weights(backbone: str, weights: str | None, *, finetune: bool) -> str | None:
+    """Return the weights to start from: the packaged ones where none are named and there are any.
+
+    Examples
+    --------
+    >>> chosen_weights("tf_efficientnet_lite0", None, finetune=False)
+    'packaged'
+    >>> chosen_weights("conv4", None, finetune=False)
+    Traceback (most recent call last):
+    zerokin.errors.InvalidInput: conv4 without weights knows nothing: give --weights, or train ...
+    """
+    from zerokin.features.networks.packaged_weights import PACKAGES
+
+    if weights is None and backbone.partition(".")[0] in PACKAGES:
+        return "packaged"
+    if weights is None and not finetune:
+        raise InvalidInput(
+            f"{backbone} without weights knows nothing: give --weights, or train it (--fine-tune)"
+        )
+    return weights

@@ -1,0 +1,265 @@
+"""``predict``: answers for pictures as they are read, or for the samples of a feature file."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from zerokin.commands.arguments import Features, out
+from zerokin.errors import InvalidInput, MissingFile
+from zerokin.files import replacing
+
+if TYPE_CHECKING:
+    from zerokin.data.pictures import Pictures
+    from zerokin.recogniser import PictureAnswer, UnreadablePicture
+
+    Answer = PictureAnswer | UnreadablePicture
+
+KINDS = ("all", "seen", "unseen")
+NAME_WIDTH = 30
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PICTURES|DATA",
+            help="picture files, folders, patterns, or - for paths on standard input; or DATA",
+            show_default=False,
+        ),
+    ],
+    features: Features = None,
+    candidates: Annotated[
+        str, typer.Option(help="unseen, seen, all, or names joined by ,")
+    ] = "all",
+    k: Annotated[int, typer.Option("-k", help="classes to name for a sample")] = 1,
+    max_risk: Annotated[
+        float | None,
+        typer.Option(help="pictures: name a superclass where a class may be wrong more often"),
+    ] = None,
+    unseen_bias: Annotated[
+        float, typer.Option(help="pictures: added to the scores of unseen classes")
+    ] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="pictures: a JSON line each")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="comma-separated")] = False,
+    result: Annotated[
+        Path | None, typer.Option("--out", help="write a file: CSV, or JSON lines with --json")
+    ] = None,
+    batch: Annotated[int, typer.Option(help="pictures: read at a time")] = 32,
+    device: Annotated[str | None, typer.Option(help="pictures: cpu or cuda")] = None,
+) -> None:
+    """Name pictures, or the samples of a feature file, best classes first.
+
+    Pictures that cannot be read are reported, the others still answered; then the exit status is 1.
+    """
+    from zerokin.recogniser.generations import is_bundle
+
+    if as_json and as_csv:
+        raise InvalidInput("give one of --json and --csv")
+    if not is_bundle(model):
+        if as_json or max_risk is not None or unseen_bias:
+            raise InvalidInput(
+                f"{model} is not a bundle: --json, --max-risk and --unseen-bias need one, which "
+                "zerokin fit writes for pictures"
+            )
+        if len(inputs) > 1:
+            raise InvalidInput(f"{model} is not a bundle, so it takes one DATA of features")
+        predict_features(model, inputs[0], features, candidates, k, result)
+        return
+    if features is not None:
+        raise InvalidInput(f"--features is for classifiers of features: {model} takes pictures")
+    from zerokin.recogniser import Recogniser
+
+    recogniser = Recogniser.load(model, device=device)
+    answers = recogniser.recognise_stream(
+        given_pictures(inputs),
+        candidates=chosen_candidates(candidates, recogniser.classes.names),
+        k=k,
+        max_risk=max_risk,
+        unseen_bias=unseen_bias,
+        batch_size=batch,
+    )
+    form = "json" if as_json else "csv" if as_csv or result is not None else "table"
+    unreadable = 0
+    with opened(result) as file:
+        for answer, line in written(answers, form, k):
+            file.write(line)
+            file.flush()
+            if not hasattr(answer, "ranked"):
+                unreadable += 1
+                print(f"zerokin: {answer.error}", file=sys.stderr)
+    if result is not None:
+        out.print(f"wrote {result}", soft_wrap=True)
+    if unreadable:
+        raise typer.Exit(1)
+
+
+def given_pictures(inputs: list[str]) -> Iterable[Path] | Pictures:
+    """Return the pictures that the arguments stand for, none of them read yet."""
+    from zerokin.data.load import READERS, load_dataset
+
+    if len(inputs) == 1 and inputs[0].partition("=")[0] in READERS and not Path(inputs[0]).exists():
+        return load_dataset(inputs[0]).pictures
+    return picture_paths(inputs, sys.stdin)
+
+
+def picture_paths(inputs: Iterable[str], listed: Iterable[str]) -> Iterator[Path]:
+    """Yield picture files: named, below folders, matching patterns, or listed for ``-``."""
+    from zerokin.data.pictures import is_picture, list_folder
+
+    for given in inputs:
+        path = Path(given).expanduser()
+        if given == "-":
+            yield from (Path(line.rstrip("\r\n")) for line in listed if line.strip())
+        elif path.is_dir():
+            below = list_folder(path)
+            if not below:
+                print(f"zerokin: no pictures in {path}", file=sys.stderr)
+            yield from (path / name for name in below)
+        elif not path.exists() and glob.has_magic(given):
+            found = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
+            pictures = [one for one in map(Path, found) if one.is_file() and is_picture(one.name)]
+            # A pattern that matches nothing is reported as the file that it is not.
+            yield from pictures or [path]
+        else:
+            yield path
+
+
+def chosen_candidates(text: str, names: Iterable[str]) -> str | list[str]:
+    """Return candidates as `Recogniser.recognise` takes them.
+
+    Examples
+    --------
+    >>> chosen_candidates("lynx, wolf", ["lynx", "wolf"]), chosen_candidates("a,b", ["a,b", "c"])
+    (['lynx', 'wolf'], ['a,b'])
+    """
+    if text in KINDS:
+        return text
+    return [text] if text in names else [name.strip() for name in text.split(",")]
+
+
+def written(answers: Iterable[Answer], form: str, k: int) -> Iterator[tuple[Any, str]]:
+    """Yield every answer with its line of output."""
+    if form == "json":
+        for answer in answers:
+            yield answer, json.dumps(answer.to_dict(), ensure_ascii=False) + "\n"
+        return
+    row = csv_row if form == "csv" else table_row
+    heading = csv_heading(k) if form == "csv" else table_heading()
+    for answer in answers:
+        yield answer, heading + row(answer, k)
+        heading = ""
+
+
+def csv_heading(k: int) -> str:
+    """Return the first line of the CSV form."""
+    ranks = [f"{what}_{n + 1}" for n in range(k) for what in ("class", "probability", "score")]
+    return csv_line(["picture", "answer", "none_of_these", *ranks, "error"])
+
+
+def csv_row(answer: Any, k: int) -> str:
+    """Return an answer as a line of CSV."""
+    if not hasattr(answer, "ranked"):
+        return csv_line([answer.picture, *[""] * (2 + 3 * k), answer.error])
+    cells: list[object] = []
+    for n in range(k):
+        one = answer.ranked[n] if n < len(answer.ranked) else None
+        if one is None:
+            cells += ["", "", ""]
+        else:
+            cells += [one.name, "" if one.probability is None else one.probability, one.score]
+    none_of_these = str(answer.none_of_these).lower()
+    return csv_line([answer.picture, answer.name, none_of_these, *cells, ""])
+
+
+def csv_line(cells: list[Any]) -> str:
+    """Return cells as a line of CSV."""
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def table_heading() -> str:
+    """Return the first line of the table."""
+    return f"{'answer':<{NAME_WIDTH}}  {'prob.':>6}  {'role':<10}  picture\n"
+
+
+def table_row(answer: Any, k: int) -> str:
+    """Return an answer as lines of a table: the answer, and the classes it was chosen from."""
+    if not hasattr(answer, "ranked"):
+        return _row("(unreadable)", None, "", answer.picture)
+    best = answer.best
+    role = "seen" if best.seen else "unseen"
+    lines = []
+    if answer.hedged is not None and answer.hedged.layer != 0:
+        lines.append(_row(answer.name, answer.hedged.probability, "superclass", answer.picture))
+    else:
+        value = best.score if best.probability is None else best.probability
+        lines.append(_row(best.name, value, role, answer.picture))
+    if answer.none_of_these and answer.hedged is None:
+        lines.append("  (like nothing it knows: maybe none of these)\n")
+    if k > 1:
+        for one in answer.ranked:
+            value = one.score if one.probability is None else one.probability
+            lines.append(_row(f"  {one.name}", value, "seen" if one.seen else "unseen", ""))
+    return "".join(lines)
+
+
+def _row(name: str, value: float | None, role: str, picture: str) -> str:
+    number = "" if value is None else f"{value:.3f}"
+    line = f"{printable(name):<{NAME_WIDTH}}  {number:>6}  {role:<10}  {printable(picture)}"
+    return line.rstrip() + "\n"
+
+
+def printable(text: str) -> str:
+    r"""Replace characters that would steer a terminal.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return "".join(sign if sign.isprintable() else "�" for sign in text)
+
+
+@contextmanager
+def opened(path: Path | None) -> Iterator[TextIO]:
+    """Give standard output, or a file that is there whole or not at all."""
+    if path is None:
+        yield sys.stdout
+        return
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+def predict_features(
+    model: Path, data: str, features: str | None, candidates: str, k: int, result: Path | None
+) -> None:
+    """Name the samples of a feature file."""
+    from zerokin.recognition.saved import CONFIG
+
+    if not (model / CONFIG).exists():
+        raise MissingFile(f"no bundle or classifier in {model}: write one with zerokin fit")
+    from zerokin.data import load_dataset
+    from zerokin.recognition import ZeroShotClassifier
+    from zerokin.report.predictions import write_predictions
+
+    classifier = ZeroShotClassifier.load(model)
+    dataset = load_dataset(data, features=features)
+    chosen = candidates if candidates in KINDS else candidates.split(",")
+    names, scores = classifier.predict_top_k(dataset.features, k, chosen)
+    samples = getattr(dataset.inputs, "names", None) or range(1, len(dataset) + 1)
+    write_predictions(samples, names, scores, result)
+    if result is not None:
+        out.print(f"wrote {result}: {len(names):,} samples")

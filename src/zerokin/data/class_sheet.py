@@ -1,0 +1,87 @@
+"""Starting ``classes.csv`` for a folder of pictures."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zerokin.data.pictures import list_folder
+from zerokin.data.readers.folder import TEST_FOLDER
+from zerokin.data.readers.own_classes import OWN_COLUMNS
+from zerokin.errors import InvalidInput, listing
+from zerokin.files import existing, replacing
+
+
+@dataclass(frozen=True)
+class ClassSheet:
+    """A sheet that was written, and how many classes it lists."""
+
+    path: Path
+    n_seen: int
+    n_unseen: int
+
+
+def write_class_sheet(
+    folder: str | os.PathLike[str],
+    *,
+    unseen: Sequence[str] = (),
+    attributes: Sequence[str] | None = None,
+    force: bool = False,
+) -> ClassSheet:
+    """Write ``classes.csv`` with a row per class, its values left to fill in.
+
+    Parameters
+    ----------
+    folder
+        A sub-folder of pictures per seen class; ``test/CLASS`` holds pictures to test on.
+    unseen
+        Classes without pictures to train on.
+    attributes
+        Columns for numbers; without any there is a column for descriptions.
+    force
+        Replace a sheet that is there already.
+    """
+    folder = existing(Path(folder), "folder", "it should hold a sub-folder of pictures per class")
+    if not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file: give the folder that holds a folder per class")
+    path = folder / "classes.csv"
+    if path.exists() and not force:
+        raise InvalidInput(f"{path} is there already: use --force to replace it")
+    absent = [name.strip() for name in unseen]
+    below = sorted(one.name for one in folder.iterdir() if one.is_dir() and one.name[0] != ".")
+    seen = [name for name in below if name != TEST_FOLDER and list_folder(folder / name)]
+    seen = [name for name in seen if name not in absent]
+    columns = _columns(attributes)
+    if not seen:
+        raise InvalidInput(f"{folder} has no sub-folder with pictures: make one for every class")
+    _refuse_bad_names(absent)
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["name", "role", *columns])
+        blank = [""] * len(columns)
+        table.writerows([name, "seen", *blank] for name in seen)
+        table.writerows([name, "unseen", *blank] for name in absent)
+    return ClassSheet(path, len(seen), len(absent))
+
+
+def _columns(attributes: Sequence[str] | None) -> list[str]:
+    if attributes is None:
+        return ["description"]
+    columns = [name.strip() for name in attributes]
+    wrong = [name for name in columns if not name or name in OWN_COLUMNS]
+    if wrong or len(set(columns)) < len(columns) or not columns:
+        raise InvalidInput(
+            "attributes must be different names, none of them empty or one of "
+            f"{listing(OWN_COLUMNS, most=9)}: got {listing(map(repr, columns), most=9)}"
+        )
+    return columns
+
+
+def _refuse_bad_names(names: Sequence[str]) -> None:
+    if not all(names) or len(set(names)) < len(names):
+        raise InvalidInput(
+            f"unseen classes must be different names: got {listing(map(repr, names))}"
+        )
