@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from zerokin.data.dataset import Dataset
+from zerokin.data.framing import Framing
 from zerokin.data.pictures import Pictures
 from zerokin.errors import InvalidInput, did_you_mean
-from zerokin.features.input.framing import Framing
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.features.networks import (
     FeatureNetwork,

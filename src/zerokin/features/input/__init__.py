@@ -1,7 +1,7 @@
 """From picture files to batches on the device: decoded once, augmented where they are used."""
 
+from zerokin.data.framing import Framing, framed
 from zerokin.features.input.augmentation import Augmentation, centre_view, training_view
-from zerokin.features.input.framing import Framing, framed
 from zerokin.features.input.sources import PictureSource, open_source
 
 __all__ = [

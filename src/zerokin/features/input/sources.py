@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from zerokin.data.decoding import decode_squares
+from zerokin.data.framing import Framing, check_framing, framed
 from zerokin.data.pictures import ArrayPictures, Pictures
 from zerokin.errors import InvalidInput
-from zerokin.features.input.framing import Framing, check_framing, framed
 from zerokin.machine import available_cores, available_memory
-from zerokin.progress import track
 
 Rows = NDArray[np.int64]
 
@@ -168,18 +168,7 @@ def open_source(
     )
     if resident is None:
         resident = len(pictures) * 3 * side * side <= SHARE_OF_MEMORY * available_memory(device)
-    return _decoded(streamed, quiet=quiet) if resident else streamed
-
-
-def _decoded(source: StreamedSource, *, quiet: bool) -> ResidentSource:
-    # Straight to the device, a few at a time: all of them may not fit into the machine's memory.
-    pixels = torch.empty(
-        (len(source), 3, source.side, source.side), dtype=torch.uint8, device=source.device
-    )
-    rows = [np.arange(s, min(s + CHUNK, len(source))) for s in range(0, len(source), CHUNK)]
-    squares = (square for batch in source.batches(rows) for square in batch)
-    for row, square in enumerate(
-        track(squares, "decoding pictures", total=len(source), quiet=quiet)
-    ):
-        pixels[row] = square
-    return ResidentSource(pixels)
+    if not resident:
+        return streamed
+    squares = decode_squares(pictures, side, framing=framing, workers=workers, quiet=quiet)
+    return ResidentSource(torch.from_numpy(squares).to(device))

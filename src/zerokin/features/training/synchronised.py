@@ -43,7 +43,7 @@ def _batch_norm(
     dims = [0, *range(2, input.ndim)]
     shape = [1, -1] + [1] * (input.ndim - 2)
     x = input.float()
-    count = _summed(x.new_tensor([float(x.numel() // x.shape[1])]))
+    count = _summed(x.new_full((1,), x.numel() // x.shape[1]))
     mean = _summed(x.sum(dims)) / count
     centred = x - mean.view(shape)
     variance = _summed(centred.square().sum(dims)) / count
@@ -60,9 +60,22 @@ def _batch_norm(
     return result.to(input.dtype)
 
 
-def _summed(values: Tensor) -> Tensor:
-    """Sum over processes, with a gradient."""
-    from torch.distributed.nn.functional import all_reduce
+class _Sum(torch.autograd.Function):
+    """A sum over processes; every process's loss depends on it, so gradients are summed, too."""
 
-    total: Tensor = all_reduce(values)  # type: ignore[no-untyped-call]
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:  # noqa: ARG004
+        total = values.clone(memory_format=torch.contiguous_format)
+        torch.distributed.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:  # noqa: ARG004
+        total = gradients[0].clone(memory_format=torch.contiguous_format)
+        torch.distributed.all_reduce(total)
+        return total
+
+
+def _summed(values: Tensor) -> Tensor:
+    total: Tensor = _Sum.apply(values)  # type: ignore[no-untyped-call]
     return total

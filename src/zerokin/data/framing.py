@@ -40,7 +40,7 @@ def framed(picture: Image.Image, side: int, framing: Framing = "whole") -> NDArr
     square = picture
     if (width, height) != (side, side):
         square = picture.resize((side, side), Image.Resampling.BICUBIC, box=box)
-    return np.asarray(square).transpose(2, 0, 1)
+    return np.ascontiguousarray(np.asarray(square).transpose(2, 0, 1))
 
 
 def check_framing(framing: str) -> None:

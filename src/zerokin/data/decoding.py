@@ -1,0 +1,91 @@
+"""Many pictures decoded at once, by all cores."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.data.framing import Framing, framed
+from zerokin.data.pictures import Pictures
+from zerokin.machine import available_cores
+from zerokin.progress import track
+
+BLOCK = 128
+WORTH_PROCESSES = 1000
+
+
+def decode_squares(
+    pictures: Pictures,
+    side: int,
+    *,
+    framing: Framing = "whole",
+    workers: int | None = None,
+    quiet: bool = False,
+) -> NDArray[np.uint8]:
+    """Return all pictures as squares, (N, 3, side, side).
+
+    Parameters
+    ----------
+    pictures
+        The pictures.
+    side, framing
+        As for `framed`.
+    workers
+        Threads, or processes where there are many pictures: much of decoding holds Python's lock,
+        which threads share. By default one a core.
+    quiet
+        Show no progress.
+    """
+    workers = workers or available_cores()
+    shape = (len(pictures), 3, side, side)
+    if workers == 1 or len(pictures) < WORTH_PROCESSES:
+        squares = np.empty(shape, np.uint8)
+        _watch(_by_threads(pictures, squares, framing, workers), len(squares), quiet)
+        return squares
+    with tempfile.TemporaryDirectory(prefix="zerokin-") as folder:
+        path = Path(folder) / "squares.npy"
+        shared = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
+        _watch(_by_processes(pictures, path, framing, workers), len(shared), quiet)
+        return np.array(shared)
+
+
+def _watch(blocks: Iterator[int], total: int, quiet: bool) -> None:
+    """Show progress while blocks of pictures get done."""
+    singles = (None for block in blocks for _ in range(block))
+    for _ in track(singles, "decoding pictures", total=total, quiet=quiet):
+        pass
+
+
+def _by_threads(
+    pictures: Pictures, squares: NDArray[np.uint8], framing: Framing, workers: int
+) -> Iterator[int]:
+    def fill(row: int) -> int:
+        squares[row] = framed(pictures.load(row), squares.shape[-1], framing)
+        return 1
+
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield from pool.map(fill, range(len(squares)))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _by_processes(pictures: Pictures, path: Path, framing: Framing, workers: int) -> Iterator[int]:
+    from joblib import Parallel, delayed
+
+    starts = range(0, len(pictures), BLOCK)
+    pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    yield from pool(delayed(_fill_block)(pictures, path, start, framing) for start in starts)
+
+
+def _fill_block(pictures: Pictures, path: Path, start: int, framing: Framing) -> int:
+    squares = np.lib.format.open_memmap(path, mode="r+")
+    rows = range(start, min(start + BLOCK, len(squares)))
+    for row in rows:
+        squares[row] = framed(pictures.load(row), squares.shape[-1], framing)
+    return len(rows)
