@@ -8,6 +8,7 @@ from zerokin.errors import ZerokinError, ZerokinWarning
 
 if TYPE_CHECKING:
     from zerokin.data import Dataset, load_dataset
+    from zerokin.features.feature_learner import FeatureLearner
     from zerokin.hierarchy import ClassHierarchy
     from zerokin.projection import ProjectionLearner
     from zerokin.recogniser import Recogniser, fit_recogniser
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "ClassHierarchy": "zerokin.hierarchy",
     "Dataset": "zerokin.data",
+    "FeatureLearner": "zerokin.features.feature_learner",
     "FewShotClassifier": "zerokin.recognition",
     "ProjectionLearner": "zerokin.projection",
     "Recogniser": "zerokin.recogniser",
@@ -28,6 +30,7 @@ _ROOMS = {
 __all__ = [
     "ClassHierarchy",
     "Dataset",
+    "FeatureLearner",
     "FewShotClassifier",
     "ProjectionLearner",
     "Recogniser",

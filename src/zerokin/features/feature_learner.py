@@ -181,6 +181,8 @@ class FeatureLearner:
                 "patience= needs validation_fold=: nothing else may tell when to stop"
             )
         self.prepare(dataset, hierarchy)
+        if self.recipe.epochs == 0:
+            return self
         source = source or self._open(dataset.pictures, quiet=quiet)
         validate = None
         if validation_fold is not None:
@@ -205,6 +207,11 @@ class FeatureLearner:
     def prepare(self, dataset: Dataset, hierarchy: ClassHierarchy | None = None) -> FeatureLearner:
         """Make the network for a data set without training it."""
         settings = self.settings
+        if hierarchy is not None and hierarchy.n_classes != len(dataset.classes):
+            raise InvalidInput(
+                f"the hierarchy has {hierarchy.n_classes} classes, but {dataset.split_name} of "
+                f"{dataset.name} has {len(dataset.classes)}: group those, or give none"
+            )
         self.hierarchy_ = hierarchy or self._superclasses(dataset)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.recipe.seed)
