@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput
-from zerokin.features.input.framing import framed
+from zerokin.features.input import framed
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recogniser.answering import Answerer, Calibrations, Question
 from zerokin.recogniser.class_vectors import class_vector
