@@ -36,6 +36,7 @@ SCENARIOS = {
         ("batch", 11),
     ),
     "validation": ({"scores": [10.0, 50.0, 30.0]}, ("validation", 2)),
+    "adamw": ({"recipe": {"optimiser": "adamw", "frozen_batch_norm": True}}, ("batch", 8)),
     "no checkpoint yet": ({}, ("batch", 2)),
     "writing a checkpoint": ({}, ("checkpoint", 2)),
     "before an epoch's line": ({}, ("line", 2)),

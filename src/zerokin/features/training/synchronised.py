@@ -77,5 +77,5 @@ class _Sum(torch.autograd.Function):
 
 
 def _summed(values: Tensor) -> Tensor:
-    total: Tensor = _Sum.apply(values)  # type: ignore[no-untyped-call]
+    total: Tensor = _Sum.apply(values)
     return total
