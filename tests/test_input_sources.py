@@ -1,0 +1,207 @@
+"""Batches of pictures, whichever way they come."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from builders import picture_bytes
+from zerokin.data.pictures import ArrayPictures, FolderPictures
+from zerokin.errors import InvalidInput, MissingFile
+from zerokin.features.input import framed, open_source, sources
+from zerokin.machine import _free_in_container, available_cores
+
+SIDE = 12
+
+
+def folder_of_pictures(folder, n=23, seed=0):
+    """Write noise of various shapes."""
+    rng = np.random.default_rng(seed)
+    names = []
+    for number in range(n):
+        shape = (int(rng.integers(5, 40)), int(rng.integers(5, 40)), 3)
+        names.append(f"{number}.png")
+        Image.fromarray(rng.integers(0, 256, shape, dtype=np.uint8)).save(folder / names[-1])
+    return FolderPictures(folder, names)
+
+
+def by_hand(picture, side, framing):
+    """Frame with Pillow's crop and resize."""
+    width, height = picture.size
+    if framing == "centre":
+        edge = min(width, height)
+        left, top = (width - edge) // 2, (height - edge) // 2
+        picture = picture.crop((left, top, left + edge, top + edge))
+    return np.asarray(picture.resize((side, side), Image.Resampling.BICUBIC)).transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize("size", [(30, 20), (20, 30), (SIDE, SIDE), (8, 6)])
+@pytest.mark.parametrize("framing", ["whole", "centre"])
+def test_framing_equals_pillow_by_hand(size, framing):
+    rng = np.random.default_rng(0)
+    picture = Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8))
+    ours, theirs = framed(picture, SIDE, framing), by_hand(picture, SIDE, framing)
+    if framing == "whole" or size == (SIDE, SIDE):
+        np.testing.assert_array_equal(ours, theirs)
+    # At the rim of a square cut out, bicubic weights reach a few pixels past it.
+    inner = (slice(None), slice(4, -4), slice(4, -4))
+    np.testing.assert_array_equal(ours[inner], theirs[inner])
+
+
+def test_centre_shows_no_side_and_whole_shows_all():
+    # Red, green and blue thirds of a wide picture: its centred square is green alone.
+    thirds = np.repeat(np.eye(3, dtype=np.uint8)[None] * 255, 10, axis=1).repeat(10, axis=0)
+    picture = Image.fromarray(np.ascontiguousarray(thirds))
+    assert picture.size == (30, 10)
+    inner = framed(picture, 10, "centre")[:, :, 3:7]
+    assert (inner[1] == 255).all()
+    assert (inner[[0, 2]] == 0).all()
+    whole = framed(picture, 9, "whole")
+    assert whole[:, 4, [0, 4, 8]].argmax(axis=0).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("framing", ["whole", "centre"])
+def test_streamed_and_resident_batches_are_the_same_in_any_order(tmp_path, framing):
+    pictures = folder_of_pictures(tmp_path)
+    streamed, resident = (
+        open_source(pictures, SIDE, framing=framing, resident=kind, workers=3, quiet=True)
+        for kind in (False, True)
+    )
+    assert len(streamed) == len(resident) == len(pictures)
+    rng = np.random.default_rng(1)
+    rows = [rng.integers(0, len(pictures), size) for size in (4, 1, 7, 7, 2, 30, 3, 3, 3)]
+    for chosen, one, other in zip(
+        rows, streamed.batches(rows), resident.batches(rows), strict=True
+    ):
+        expected = [by_hand_square(pictures, row, framing) for row in chosen]
+        assert one.dtype == torch.uint8
+        np.testing.assert_array_equal(one.numpy(), np.stack(expected))
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_a_selection_of_a_selection(resident):
+    pixels = (
+        np.arange(10, dtype=np.uint8)[:, None, None, None].repeat(3, 3).repeat(4, 1).repeat(4, 2)
+    )
+    source = open_source(pixels, 4, resident=resident, quiet=True)
+    odd = source.select(np.array([1, 3, 5, 7, 9]))
+    some = odd.select(np.array([4, 0, 4]))
+    assert (len(odd), len(some)) == (5, 3)
+    assert some.batch(np.array([2, 1, 0]))[:, 0, 0, 0].tolist() == [9, 1, 9]
+    assert odd.batch(np.array([3]))[:, 0, 0, 0].tolist() == [7]
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_rows_may_be_read_only(resident, recwarn):
+    rows = np.array([1, 0])
+    rows.setflags(write=False)
+    source = open_source(np.zeros((2, 4, 4, 3), np.uint8), 4, resident=resident, quiet=True)
+    assert source.batch(rows).shape == (2, 3, 4, 4)
+    assert not recwarn.list
+
+
+def test_arrays_are_pictures(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 9, 7, 3), dtype=np.uint8)
+    source = open_source(pixels, SIDE, resident=False, quiet=True)
+    expected = [framed(Image.fromarray(pixels[row]), SIDE) for row in (4, 2)]
+    np.testing.assert_array_equal(source.batch(np.array([4, 2])).numpy(), np.stack(expected))
+    same = open_source(ArrayPictures(pixels), SIDE, resident=True, quiet=True)
+    assert torch.equal(same.batch(np.array([4, 2])), source.batch(np.array([4, 2])))
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 4, 4)), np.zeros((2, 4, 4, 3), np.float32)])
+def test_arrays_of_another_kind_are_refused(wrong):
+    with pytest.raises(InvalidInput, match="uint8 of shape"):
+        open_source(wrong, 4)
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_a_damaged_picture_is_named_and_nothing_hangs(tmp_path, resident):
+    pictures = folder_of_pictures(tmp_path, 20)
+    (tmp_path / "7.png").write_bytes(picture_bytes()[:50])
+    before = threading.active_count()
+    rows = [np.arange(s, s + 4) for s in range(0, 20, 4)]
+
+    def read():
+        source = open_source(pictures, SIDE, resident=resident, workers=3, quiet=True)
+        return list(source.batches(rows))
+
+    with pytest.raises(InvalidInput, match=r"7\.png cannot be decoded"):
+        read()
+    assert threading.active_count() == before
+
+
+def test_a_missing_picture_is_named(tmp_path):
+    pictures = folder_of_pictures(tmp_path, 5)
+    (tmp_path / "3.png").unlink()
+    with pytest.raises(MissingFile, match=r"3\.png"):
+        open_source(pictures, SIDE, resident=True, quiet=True)
+
+
+def test_batches_given_up_leave_no_threads(tmp_path):
+    before = threading.active_count()
+    source = open_source(folder_of_pictures(tmp_path), SIDE, resident=False, workers=3, quiet=True)
+    batches = source.batches([np.arange(4)] * 10)
+    next(batches)
+    batches.close()
+    assert threading.active_count() == before
+
+
+def test_files_are_read_only_a_few_batches_ahead(tmp_path):
+    source = open_source(folder_of_pictures(tmp_path), SIDE, resident=False, quiet=True)
+    asked = []
+
+    def rows():
+        for number in range(100):
+            asked.append(number)
+            yield np.arange(2)
+
+    next(source.batches(rows()))
+    assert len(asked) <= sources.AHEAD + 1
+
+
+def test_memory_decides_what_stays_resident(monkeypatch):
+    pixels = np.zeros((10, 4, 4, 3), np.uint8)
+    needed = 10 * 3 * 8 * 8
+    kinds = []
+    for free in (needed / sources.SHARE_OF_MEMORY + 1, needed / sources.SHARE_OF_MEMORY - 1):
+        monkeypatch.setattr(sources, "available_memory", lambda _, free=free: free)
+        kinds.append(type(open_source(pixels, 8, quiet=True)))
+    assert kinds == [sources.ResidentSource, sources.StreamedSource]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"side": 0}, "side of pictures must be at least 1"),
+        ({"side": 4, "framing": "center"}, "did you mean 'centre'"),
+        ({"side": 4, "workers": 0}, "workers must be at least 1"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    with pytest.raises(InvalidInput, match=message):
+        open_source(np.zeros((1, 4, 4, 3), np.uint8), **settings)
+
+
+def test_processes_share_the_cores(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    assert available_cores() == 1
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert available_cores() == 4
+
+
+def test_a_container_lowers_the_memory(tmp_path):
+    assert _free_in_container(tmp_path) is None
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("700\n")
+    (tmp_path / "memory.stat").write_text("anon 400\ninactive_file 150\n")
+    assert _free_in_container(tmp_path) == 450
+    (tmp_path / "memory.max").write_text("max\n")
+    assert _free_in_container(tmp_path) is None
