@@ -18,6 +18,7 @@ from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.classes import add_class, init, remove_class
 from zerokin.commands.fit import fit
 from zerokin.commands.predict import predict
+from zerokin.commands.train import ablation, train
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import replacing
 
@@ -217,6 +218,8 @@ def extract(
 
 app.command()(init)
 app.command()(fit)
+app.command()(train)
+app.command()(ablation)
 app.command()(predict)
 app.command("add-class")(add_class)
 app.command("remove-class")(remove_class)
@@ -358,31 +361,6 @@ def run_comparison(
     out.print(screen_table(rows, f"{rows[0]['dataset']}, {rows[0]['features']}"))
     for path in tables:
         out.print(f"wrote {path}")
-
-
-@app.command()
-def ablation(
-    config: Annotated[Path, typer.Argument(help="YAML file: networks to train, rows to measure")],
-    data: Data,
-    folder: Annotated[Path, typer.Option("--out", help="for checkpoints, features and tables")],
-    split: SplitName = None,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
-    jobs: Annotated[int, typer.Option(help="processes that choose and measure")] = 1,
-) -> None:
-    """Train networks from pictures and show what every component of the method brings."""
-    from zerokin.evaluation.ablation import run_ablation
-    from zerokin.evaluation.ablation.config import read_config
-    from zerokin.report.comparison import screen_table, write_comparison
-
-    plan = read_config(config)
-    rows: list[dict[str, Any]] = []
-    for row in run_ablation(data, plan, folder, split=split, device=device, jobs=jobs):
-        rows.append(row)
-        figures = ", ".join(f"{name} {value:.4g}" for name, value in row["metrics"].items())
-        out.print(f"{row['method']}, {row['setting']}, seed {row['seed']}: {figures}", style="dim")
-        for suffix in ("json", "md"):
-            write_comparison(rows, folder / f"ablation.{suffix}")
-    out.print(screen_table(rows, f"{rows[0]['dataset']}, ablation"))
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from zerokin.errors import InvalidInput, did_you_mean
@@ -23,9 +24,10 @@ class NetworkPlan:
     settings: Mapping[str, Any] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=dict)
 
-    def learner(self, seed: int, device: str | None) -> FeatureLearner:
-        """Return an untrained learner for a seed."""
-        recipe = Recipe.from_dict({**self.recipe, "seed": seed})
+    def learner(self, seed: int | None, device: str | None) -> FeatureLearner:
+        """Return an untrained learner, for a seed in place of the recipe's."""
+        given = self.recipe if seed is None else {**self.recipe, "seed": seed}
+        recipe = Recipe.from_dict(given)
         return FeatureLearner(recipe=recipe, device=device, **self.settings)
 
 
@@ -58,18 +60,47 @@ class AblationConfig:
 
 def read_config(path: str | PathLike[str]) -> AblationConfig:
     """Read a configuration; whatever is unknown in it is refused by name."""
-    import yaml
-
-    file = existing(path, "configuration", "give the path of a YAML file")
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInput(f"{file} is not YAML: {reason}") from error
+    file, content = _yaml(path)
     try:
         return parse_config(content)
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from error
+
+
+def read_network(path: str | PathLike[str] | None) -> NetworkPlan:
+    """Read the settings of one network, with its ``recipe``; the defaults without a file."""
+    if path is None:
+        return NetworkPlan("network")
+    file, content = _yaml(path)
+    try:
+        return parse_network("the network", content)
+    except InvalidInput as error:
+        raise InvalidInput(f"{file}: {error}") from error
+
+
+def _yaml(path: str | PathLike[str]) -> tuple[Path, Any]:
+    import yaml
+
+    file = existing(path, "configuration", "give the path of a YAML file")
+    try:
+        return file, yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInput(f"{file} is not YAML: {reason}") from error
+
+
+def parse_network(name: str, content: Any, defaults: Any = None) -> NetworkPlan:
+    """Check the settings of a network, on top of others that several share."""
+    shared, own = _mapping(defaults or {}, "defaults"), _mapping(content, name)
+    recipe = {
+        **_mapping(shared.pop("recipe", {}), "defaults.recipe"),
+        **_mapping(own.pop("recipe", {}), f"recipe of {name}"),
+    }
+    settings = {**shared, **own}
+    _only(settings, [entry.name for entry in fields(NetworkSettings)], name)
+    plan = NetworkPlan(name.removeprefix("network "), settings, recipe)
+    plan.learner(0, None)  # refuses what is wrong before anything is trained
+    return plan
 
 
 def parse_config(content: Any) -> AblationConfig:
@@ -87,18 +118,10 @@ def parse_config(content: Any) -> AblationConfig:
     1
     """
     _only(content, ("seeds", "stored_side", "defaults", "networks", "rows"), "the configuration")
-    defaults = content.get("defaults", {})
-    networks = []
-    for name, plan in _mapping(content.get("networks"), "networks").items():
-        merged = {**_mapping(defaults, "defaults"), **_mapping(plan, f"network {name}")}
-        recipe = {
-            **_mapping(defaults.get("recipe", {}), "defaults.recipe"),
-            **_mapping(plan.get("recipe", {}), f"recipe of network {name}"),
-        }
-        merged.pop("recipe", None)
-        _only(merged, [entry.name for entry in fields(NetworkSettings)], f"network {name}")
-        networks.append(NetworkPlan(str(name), merged, recipe))
-        networks[-1].learner(0, None)  # refuses what is wrong before anything is trained
+    networks = [
+        parse_network(f"network {name}", plan, content.get("defaults"))
+        for name, plan in _mapping(content.get("networks"), "networks").items()
+    ]
     known = [plan.name for plan in networks]
     rows = []
     for row in content.get("rows") or []:

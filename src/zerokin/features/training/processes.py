@@ -52,3 +52,10 @@ def leading(accelerator: Accelerator, value: float) -> float:
 
     shared = torch.tensor([value], dtype=torch.float64, device=accelerator.device)
     return float(broadcast(shared).item())
+
+
+def leads() -> bool:
+    """Tell whether this process, among those that `torchrun` started, is the one that writes."""
+    from accelerate import PartialState
+
+    return bool(PartialState().is_main_process)

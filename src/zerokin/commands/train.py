@@ -1,0 +1,83 @@
+"""``train``: a feature network from pictures; ``ablation``: many, and what each brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zerokin.commands.arguments import Data, Semantics, SplitName, out
+
+
+def train(
+    data: Data,
+    folder: Annotated[Path, typer.Option("--out", help="for the model, checkpoints and the log")],
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file: settings of the network, and its recipe")
+    ] = None,
+    split: SplitName = None,
+    semantics: Semantics = None,
+    fold: Annotated[
+        int | None, typer.Option(help="leave out this validation fold's classes")
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="with --fold: stop after so many epochs without a gain")
+    ] = None,
+    validate: Annotated[
+        bool, typer.Option("--validate/--no-validate", help="with --fold: name its classes")
+    ] = True,
+    seed: Annotated[int | None, typer.Option(help="in place of the recipe's")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="also log for it")] = False,
+) -> None:
+    """Train a feature network on pictures of seen classes; called again, it goes on.
+
+    OUT/model is for `zerokin extract --model`, OUT/training holds the checkpoint and the log.
+    """
+    from zerokin.data import load_dataset
+    from zerokin.evaluation.ablation.config import read_network
+    from zerokin.features.training.processes import leads
+
+    plan = read_network(config)
+    learner = plan.learner(seed, device)
+    dataset = load_dataset(data, split=split, semantics=semantics)
+    held_out = fold is not None and not validate
+    if held_out:
+        dataset = dataset.fold(fold, test_seen=0.0)  # type: ignore[arg-type]
+    learner.fit(
+        dataset,
+        folder=folder / "training",
+        validation_fold=None if held_out else fold,
+        patience=patience,
+        tensorboard=tensorboard,
+        quiet=False,
+    )
+    if not leads():
+        return
+    learner.save(folder / "model")
+    out.print(f"wrote {folder / 'model'}", soft_wrap=True)
+
+
+def ablation(
+    config: Annotated[Path, typer.Argument(help="YAML file: networks to train, rows to measure")],
+    data: Data,
+    folder: Annotated[Path, typer.Option("--out", help="for checkpoints, features and tables")],
+    split: SplitName = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    jobs: Annotated[int, typer.Option(help="processes that choose and measure")] = 1,
+) -> None:
+    """Train networks from pictures and show what every component of the method brings."""
+    from zerokin.evaluation.ablation import run_ablation
+    from zerokin.evaluation.ablation.config import read_config
+    from zerokin.report.comparison import screen_table, write_comparison
+
+    plan = read_config(config)
+    rows: list[dict[str, Any]] = []
+    for row in run_ablation(data, plan, folder, split=split, device=device, jobs=jobs):
+        rows.append(row)
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in row["metrics"].items())
+        out.print(f"{row['method']}, {row['setting']}, seed {row['seed']}: {figures}", style="dim")
+        for suffix in ("json", "md"):
+            write_comparison(rows, folder / f"ablation.{suffix}")
+    out.print(screen_table(rows, f"{rows[0]['dataset']}, ablation"))
