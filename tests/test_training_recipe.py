@@ -1,0 +1,118 @@
+"""Recipes: what is written is what is read, and what is wrong is named."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zerokin.errors import InvalidInput
+from zerokin.features.input import Augmentation
+from zerokin.features.training import Recipe
+
+
+def number(low, high):
+    return st.floats(low, high, allow_nan=False)
+
+
+def pair(low, high):
+    return st.tuples(number(low, high), number(low, high)).map(lambda p: tuple(sorted(p)))
+
+
+recipes = st.builds(
+    Recipe,
+    epochs=st.integers(0, 500),
+    batch_size=st.integers(1, 4096),
+    lr=number(1e-9, 10),
+    head_multiplier=number(1e-3, 100),
+    momentum=number(0, 0.999),
+    weight_decay=number(0, 1),
+    schedule=st.sampled_from(["cosine", "steps", "constant"]),
+    milestones=st.lists(number(0, 1), max_size=4).map(tuple),
+    warmup=number(0, 10),
+    head_first=st.integers(0, 10),
+    layer_weight=number(0, 3),
+    side=st.none() | st.integers(1, 1000),
+    augmentation=st.builds(
+        Augmentation,
+        area=pair(0.01, 1),
+        ratio=pair(0.1, 10),
+        mirror=st.booleans(),
+        brightness=number(0, 1),
+    ),
+    optimiser=st.sampled_from(["sgd", "adamw"]),
+    precision=st.sampled_from(["auto", "float32", "bfloat16"]),
+    accumulation=st.integers(1, 16),
+    clip_norm=st.none() | number(1e-3, 100),
+    average=number(0, 0.9999),
+    frozen_batch_norm=st.booleans(),
+    seed=st.integers(0, 2**32),
+)
+
+
+@given(recipe=recipes)
+def test_what_is_written_is_what_is_read(recipe):
+    assert Recipe.from_dict(recipe.as_dict()) == recipe
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.as_dict()))) == recipe
+
+
+def test_yaml_reads_back():
+    recipe = Recipe(lr=1e-5, milestones=[0.3], augmentation=Augmentation(area=[0.2, 1]))
+    assert Recipe.from_dict(yaml.safe_load(yaml.safe_dump(recipe.as_dict()))) == recipe
+
+
+def test_what_is_left_out_keeps_its_default():
+    assert Recipe.from_dict({}) == Recipe()
+    found = Recipe.from_dict({"augmentation": {"mirror": False}})
+    assert found == Recipe(augmentation=Augmentation(mirror=False))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"batchsize": 3}, "unknown setting 'batchsize'; did you mean 'batch_size'"),
+        (
+            {"augmentation": {"brightnes": 0.1}},
+            "unknown setting 'augmentation.brightnes'; did you mean 'brightness'",
+        ),
+        ({"augmentation": 3}, "augmentation must be names with values: got 3"),
+        ([1], "settings must be names with values"),
+        ({"epochs": 1.5}, "epochs must be a whole number from 0: got 1.5"),
+        ({"epochs": True}, "epochs must be a whole number"),
+        ({"batch_size": 0}, "batch_size must be a whole number from 1: got 0"),
+        ({"accumulation": 0}, "accumulation must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"side": 0}, "side must be a whole number from 1"),
+        ({"lr": 0}, "lr must be above 0"),
+        ({"lr": "1e-3"}, "lr must be a number, such as 0.5 or 1.0e-3: got '1e-3'"),
+        ({"lr": float("inf")}, "lr must be a number"),
+        ({"lr": float("nan")}, "lr must be a number"),
+        ({"lr": None}, "lr must be a number"),
+        ({"head_multiplier": -1}, "head_multiplier must be above 0"),
+        ({"warmup": -1}, "warmup must be 0 or more"),
+        ({"layer_weight": -0.1}, "layer_weight must be 0 or more"),
+        ({"momentum": 1}, "momentum must be from 0 to below 1"),
+        ({"average": 1.5}, "average must be from 0 to below 1"),
+        ({"clip_norm": 0}, "clip_norm must be above 0"),
+        ({"milestones": [30, 60]}, "milestones must be shares of the training"),
+        ({"milestones": "0.5"}, "milestones must be shares"),
+        ({"milestones": 0.5}, "milestones must be shares"),
+        ({"frozen_batch_norm": "false"}, "frozen_batch_norm must be true or false"),
+        ({"schedule": "cosin"}, "unknown schedule 'cosin'; did you mean 'cosine'"),
+        ({"precision": "float16"}, "unknown precision 'float16'; did you mean 'bfloat16'"),
+        ({"augmentation": {"area": [0.5]}}, "area of crops must be two numbers"),
+        ({"augmentation": {"area": "ab"}}, "area of crops must be two numbers"),
+    ],
+)
+def test_wrong_settings_are_named(settings, message):
+    with pytest.raises(InvalidInput) as caught:
+        Recipe.from_dict(settings)
+    assert message in str(caught.value)
+
+
+def test_an_augmentation_has_to_be_one():
+    with pytest.raises(InvalidInput, match="augmentation must be an Augmentation"):
+        Recipe(augmentation={"mirror": True})

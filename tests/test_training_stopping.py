@@ -1,0 +1,180 @@
+"""Early stopping, and trainings that cannot begin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from training_parts import epochs_seen, network, recipe, source, targets, weights
+from zerokin.errors import InvalidInput
+from zerokin.features.input import PictureSource
+from zerokin.features.training import Targets, train
+
+
+def learn(scores, *, folder=None, patience=None, learned=None, **settings):
+    """Train with scripted scores; return the network, its history, and it after each epoch."""
+    learned = learned or network()
+    after = []
+
+    def validate(shown):
+        assert not shown.training
+        after.append(weights(shown))
+        return scores[epochs_seen(shown) - 1]
+
+    history = train(
+        learned,
+        source(),
+        targets(),
+        recipe(epochs=len(scores), **settings),
+        folder=folder,
+        device="cpu",
+        validate=validate,
+        patience=patience,
+        quiet=True,
+    )
+    return learned, history, after
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("average", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("scores", "patience", "stopped", "best"),
+    [
+        ([1, 9, 3, 4, 99], 2, 4, 2),
+        ([1, 9, 3, 10, 4], 2, 5, 4),
+        ([5, 4, 3, 2], 1, 2, 1),
+        ([5, 5, 6, 6, 6], 2, 5, 3),  # as good is no better
+        ([1, 2, 3], 1, 3, 3),
+    ],
+)
+def test_the_best_epoch_is_kept(tmp_path, kept, average, scores, patience, stopped, best):
+    learned, history, after = learn(
+        scores, patience=patience, folder=tmp_path if kept else None, average=average
+    )
+    assert [epoch.validation for epoch in history] == scores[:stopped]
+    assert len(after) == stopped
+    found = weights(learned)
+    assert all(torch.equal(found[name], after[best - 1][name]) for name in found)
+
+
+def test_without_patience_the_last_epoch_counts(tmp_path):
+    learned, history, after = learn([9, 1, 1], folder=tmp_path)
+    assert len(history) == 3
+    found = weights(learned)
+    assert all(torch.equal(found[name], after[-1][name]) for name in found)
+    assert not learned.training
+
+
+def test_scores_that_are_no_numbers_are_never_best():
+    learned, history, _ = learn([float("nan"), 3.0, float("nan"), 1.0], patience=2)
+    assert len(history) == 4
+    assert epochs_seen(learned) == 2
+
+
+def test_an_early_stopped_training_comes_back_at_once(tmp_path):
+    first, history, _ = learn([1, 9, 3, 4, 99], patience=2, folder=tmp_path)
+    again, same, after = learn(
+        [1, 9, 3, 4, 99], patience=2, folder=tmp_path, learned=network(seed=3)
+    )
+    assert same == history
+    assert after == []
+    found, expected = weights(again), weights(first)
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_validation_changes_nothing():
+    watched, _, _ = learn([1, 2, 3])
+    plain = network()
+    train(plain, source(), targets(), recipe(), device="cpu", quiet=True)
+    found, expected = weights(watched), weights(plain)
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"patience": 2}, "patience= needs validate="),
+        ({"patience": 0, "validate": lambda _: 1.0}, "patience must be at least 1: got 0"),
+        ({"log_every": 0}, "log_every must be at least 1"),
+        ({"checkpoint_every": 0}, "checkpoint_every must be at least 1"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        train(network(), source(), targets(), recipe(), device="cpu", quiet=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (targets(23), r"24 pictures but 23 labels \(classes\)"),
+        (Targets(targets().classes, targets(20).layers), r"24 pictures but 20 labels \(layers\)"),
+    ],
+)
+def test_every_picture_needs_a_label(labels, message):
+    with pytest.raises(InvalidInput, match=message):
+        train(network(), source(), labels, recipe(), device="cpu", quiet=True)
+
+
+def test_no_pictures_are_refused():
+    nothing = Targets(np.zeros(0, np.int64), np.zeros((0, 1), np.int64))
+    with pytest.raises(InvalidInput, match="no training pictures"):
+        train(network(), source().select(np.arange(0)), nothing, recipe(), device="cpu")
+
+
+def test_a_batch_that_parts_do_not_share_is_refused():
+    uneven = recipe(batch_size=6, accumulation=4)
+    with pytest.raises(InvalidInput, match="a batch of 6 cannot be shared evenly"):
+        train(network(), source(), targets(), uneven, device="cpu", quiet=True)
+
+
+def test_a_batch_larger_than_the_data_is_all_of_it():
+    history = train(
+        network(), source(), targets(), recipe(batch_size=100), device="cpu", quiet=True
+    )
+    assert [epoch.step for epoch in history] == [1, 2, 3]
+
+
+def test_losses_fall():
+    made = recipe(epochs=15, lr=0.05)
+    history = train(network(), source(), targets(), made, device="cpu", quiet=True)
+    assert history[-1].loss["classes"] < 0.6 * history[0].loss["classes"]
+
+
+class Interrupted(PictureSource):
+    """Ctrl-C at the sixth batch."""
+
+    def __init__(self, whole):
+        super().__init__(whole.side, whole.device)
+        self.whole, self.count = whole, 0
+
+    def __len__(self):
+        return len(self.whole)
+
+    def batches(self, rows):
+        for batch in self.whole.batches(rows):
+            self.count += 1
+            if self.count == 6:
+                raise KeyboardInterrupt
+            yield batch
+
+
+def test_an_interrupted_training_goes_on_in_the_same_process(tmp_path):
+    learned, whole = network(), network()
+    train(whole, source(), targets(), recipe(), device="cpu", quiet=True)
+    state = torch.get_rng_state()
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            learned,
+            Interrupted(source(resident=False)),
+            targets(),
+            recipe(),
+            folder=tmp_path,
+            device="cpu",
+            quiet=True,
+        )
+    assert torch.equal(torch.get_rng_state(), state)
+    train(learned, source(), targets(), recipe(), folder=tmp_path, device="cpu", quiet=True)
+    found, expected = weights(learned), weights(whole)
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
