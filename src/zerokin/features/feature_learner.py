@@ -29,6 +29,7 @@ from zerokin.features.training.loop import Epoch, Targets, train
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.of_dataset import Grouping, build_hierarchy
 
 Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end"]
 
@@ -46,7 +47,7 @@ class NetworkSettings:
         ``"superclass-heads"``: a linear head for each layer instead; ``"classes"``: classes alone;
         ``"end-to-end"``: features projected to the semantics of every layer.
     branching, grouping
-        Of the hierarchy, where none is given.
+        Of the hierarchy, where none is given: ``"kmeans"``, ``"agglomerative"`` or ``"taxonomy"``.
     hidden, input_scaling, auxiliary_heads
         Of `HierarchyHead`.
     scale, centred, attribute_maps
@@ -67,7 +68,7 @@ class NetworkSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
     mode: Mode = "cnn-rnn"
     branching: int = 3
-    grouping: str = "kmeans"
+    grouping: Grouping = "kmeans"
     hidden: int = 128
     input_scaling: bool = True
     auxiliary_heads: bool = True
@@ -80,12 +81,13 @@ class NetworkSettings:
     mirrored: bool = True
 
     def __post_init__(self) -> None:
-        modes = get_args(Mode)
-        if self.mode not in modes:
-            raise InvalidInput(
-                f"unknown mode {self.mode!r}{did_you_mean(self.mode, modes)} "
-                f"(known: {', '.join(modes)})"
-            )
+        for name, kind in (("mode", Mode), ("grouping", Grouping)):
+            value, known = getattr(self, name), get_args(kind)
+            if value not in known:
+                raise InvalidInput(
+                    f"unknown {name} {value!r}{did_you_mean(str(value), known)} "
+                    f"(known: {', '.join(known)})"
+                )
 
 
 class FeatureLearner:
@@ -264,15 +266,13 @@ class FeatureLearner:
             raise InvalidInput("this FeatureLearner is not fitted yet: call fit first")
 
     def _superclasses(self, dataset: Dataset) -> ClassHierarchy | None:
-        if self.settings.mode == "classes" or len(dataset.classes) < self.settings.branching**2:
+        settings = self.settings
+        clustered = settings.grouping != "taxonomy"
+        if settings.mode == "classes":
             return None
-        return ClassHierarchy.from_semantics(
-            dataset.semantics,
-            self.settings.branching,
-            0,
-            names=dataset.classes.names,
-            method=self.settings.grouping,  # type: ignore[arg-type]
-        )
+        if clustered and len(dataset.classes) < settings.branching**2:
+            return None
+        return build_hierarchy(dataset, settings.grouping, branching=settings.branching)
 
     def _head(self, backbone: Backbone, dataset: Dataset) -> HierarchyHead | SemanticHead:
         settings, tree = self.settings, self.hierarchy_
