@@ -115,7 +115,7 @@ def test_unreadable_pictures_are_named_and_the_others_answered(recogniser, tmp_p
         "error": f"cannot read picture {missing}: No such file or directory",
     }
     assert plain([given[0], given[2]]) == plain(recogniser.recognise(files[:2]))
-    with pytest.raises(InvalidInput, match="broken.jpg cannot be decoded"):
+    with pytest.raises(InvalidInput, match=r"broken\.jpg cannot be decoded"):
         recogniser.recognise([files[0], broken])
 
 
@@ -169,12 +169,14 @@ def test_answers_are_json_with_examples_of_kin(recogniser, files):
     }
     kin = given.to_dict(examples=True)["kin"]
     seen = set(np.array(recogniser.classes.names)[recogniser.seen])
-    assert len(kin) == 3 and {one["name"] for one in kin} <= seen
+    assert len(kin) == 3
+    assert {one["name"] for one in kin} <= seen
     for one in kin:
         assert len(one["examples"]) == 3
         head, data = one["examples"][0].split(",")
         picture = Image.open(io.BytesIO(b64decode(data)))
-        assert head == "data:image/jpeg;base64" and picture.format == "JPEG"
+        assert head == "data:image/jpeg;base64"
+        assert picture.format == "JPEG"
         assert max(picture.size) <= 160
 
 
@@ -188,7 +190,8 @@ def test_an_added_class_is_told_by_attributes_as_by_its_vector(folder, files):
     other.add_class("new one", vector=vector)
     pictures = pictures_of(position, 3) + [Image.open(file) for file in files]
     assert plain(one.recognise(pictures)) == plain(other.recognise(pictures))
-    assert one.classes.names[-1] == "new one" and not one.seen[-1]
+    assert one.classes.names[-1] == "new one"
+    assert not one.seen[-1]
 
 
 def test_a_twin_of_an_unseen_class_scores_as_its_twin(folder, files):

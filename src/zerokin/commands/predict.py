@@ -203,7 +203,11 @@ def table_row(answer: Any, k: int) -> str:
     role = "seen" if best.seen else "unseen"
     lines = []
     if answer.hedged is not None and answer.hedged.layer != 0:
-        lines.append(_row(answer.name, answer.hedged.probability, "superclass", answer.picture))
+        is_node = answer.hedged.layer is not None and answer.hedged.layer <= len(
+            answer.superclasses
+        )
+        kind = "superclass" if is_node else ""
+        lines.append(_row(answer.name, answer.hedged.probability, kind, answer.picture))
     else:
         value = best.score if best.probability is None else best.probability
         lines.append(_row(best.name, value, role, answer.picture))

@@ -66,6 +66,12 @@ def ablation(
     split: SplitName = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     jobs: Annotated[int, typer.Option(help="processes that choose and measure")] = 1,
+    validation: Annotated[
+        bool, typer.Option("--validation", help="only what folds say, to choose networks by")
+    ] = False,
+    tune: Annotated[
+        bool, typer.Option("--tune/--no-tune", help="choose each row's hyper-parameters")
+    ] = True,
 ) -> None:
     """Train networks from pictures and show what every component of the method brings."""
     from zerokin.evaluation.ablation import run_ablation
@@ -74,10 +80,22 @@ def ablation(
 
     plan = read_config(config)
     rows: list[dict[str, Any]] = []
-    for row in run_ablation(data, plan, folder, split=split, device=device, jobs=jobs):
+    results = run_ablation(
+        data,
+        plan,
+        folder,
+        split=split,
+        device=device,
+        jobs=jobs,
+        validation_only=validation,
+        tune=tune,
+    )
+    for row in results:
         rows.append(row)
         figures = ", ".join(f"{name} {value:.4g}" for name, value in row["metrics"].items())
         out.print(f"{row['method']}, {row['setting']}, seed {row['seed']}: {figures}", style="dim")
         for suffix in ("json", "md"):
-            write_comparison(rows, folder / f"ablation.{suffix}")
+            write_comparison(
+                rows, folder / f"{'validation' if validation else 'ablation'}.{suffix}"
+            )
     out.print(screen_table(rows, f"{rows[0]['dataset']}, ablation"))

@@ -1,0 +1,324 @@
+"""Bundles on disk: what comes back, what is refused, and what a change leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from own_pictures import fitted, plain, write_critter_folder
+from zerokin.errors import InvalidInput, MissingFile, ZerokinError
+from zerokin.files import sha256
+from zerokin.recogniser import Recogniser
+from zerokin.recogniser.generations import (
+    is_bundle,
+    read_generation,
+    read_pointer,
+    write_generation,
+)
+
+ODD_NAMES = [
+    "a/../../b",
+    "<script>alert(1)</script>",
+    "\u202eחתול",
+    'say "x", or\ny',
+    "CON",
+    "é" * 300,
+]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A bundle, the recogniser it was written from, and pictures."""
+    root = tmp_path_factory.mktemp("kept")
+    pictures = write_critter_folder(root / "animals", n_seen=7, n_unseen=2, n_pictures=3, n_test=1)
+    recogniser = fitted(pictures)
+    recogniser.save(root / "bundle")
+    return root / "bundle", recogniser, sorted((pictures / "test").glob("*/*.png"))
+
+
+@pytest.fixture
+def bundle(kept, tmp_path):
+    """A copy of the bundle to change."""
+    return shutil.copytree(kept[0], tmp_path / "bundle")
+
+
+def everything(recogniser, files):
+    return plain(recogniser.recognise(files, k=99, max_risk=0.5))
+
+
+def generation(folder) -> Path:
+    return folder / read_pointer(folder).generation
+
+
+def signed_again(folder):
+    """Note the hashes of files as they are now, as somebody might who edits by hand."""
+    content = json.loads((folder / "bundle.json").read_text())
+
+    def hashes(tree, root):
+        return {
+            name: hashes(value, root / name) if isinstance(value, dict) else sha256(root / name)
+            for name, value in tree.items()
+        }
+
+    content["files"] = hashes(content["files"], folder / content["generation"])
+    (folder / "bundle.json").write_text(json.dumps(content))
+
+
+def edited(path, change):
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def test_what_is_loaded_answers_as_what_was_saved(kept):
+    folder, recogniser, files = kept
+    loaded = Recogniser.load(folder)
+    assert everything(loaded, files) == everything(recogniser, files)
+    assert loaded.classes.attribute_names == recogniser.classes.attribute_names
+    assert np.array_equal(loaded.classes.vectors, recogniser.classes.vectors)
+    assert loaded.calibrations == recogniser.calibrations
+    assert loaded.metrics == recogniser.metrics
+    assert loaded.about == recogniser.about
+    name = recogniser.classes.names[0]
+    assert loaded.examples(name) == recogniser.examples(name) != ()
+    assert len(list(folder.glob("v-*"))) == 1
+    assert "## Licence" in (generation(folder) / "README.md").read_text()
+
+
+def test_nothing_in_a_bundle_is_a_pickle(kept):
+    for path in generation(kept[0]).rglob("*.*"):
+        assert path.suffix in {".json", ".safetensors", ".csv", ".md", ".jpg"}
+
+
+def test_names_of_classes_may_hold_anything_and_never_name_files(kept, bundle):
+    recogniser, files = Recogniser.load(bundle), kept[2]
+    rng = np.random.default_rng(0)
+    for name in ODD_NAMES:
+        recogniser.add_class(name, vector=rng.random(80))
+    recogniser.save(bundle)
+    loaded = Recogniser.load(bundle)
+    assert list(loaded.classes.names[-len(ODD_NAMES) :]) == ODD_NAMES
+    assert everything(loaded, files) == everything(recogniser, files)
+    written = [path.relative_to(bundle).as_posix() for path in bundle.rglob("*")]
+    assert all(path.isascii() and path.count("/") <= 2 for path in written)
+    card = (generation(bundle) / "README.md").read_text()
+    assert "<script>" not in card
+    for name in ODD_NAMES:
+        loaded.remove_class(name)
+    loaded.save(bundle)
+    assert everything(Recogniser.load(bundle), files) == everything(kept[1], files)
+
+
+def test_unchanged_files_are_linked_and_the_former_generation_goes(bundle):
+    recogniser = Recogniser.load(bundle)
+    before = generation(bundle)
+    network = (before / "network" / "network.safetensors").stat().st_ino
+    recogniser.add_class("new one", vector=np.ones(80)).save(bundle)
+    after = generation(bundle)
+    assert after != before
+    assert not before.exists()
+    assert (after / "network" / "network.safetensors").stat().st_ino == network
+    assert sorted(path.name for path in bundle.iterdir()) == [".lock", "bundle.json", after.name]
+
+
+def test_without_links_files_are_copied(bundle, monkeypatch):
+    def no_links(*_):
+        raise OSError(95, "not supported")
+
+    monkeypatch.setattr(os, "link", no_links)
+    recogniser = Recogniser.load(bundle)
+    recogniser.add_class("new one", vector=np.ones(80)).save(bundle)
+    assert "new one" in Recogniser.load(bundle).classes.names
+
+
+def test_saving_repairs_a_damaged_bundle(kept, bundle):
+    recogniser = Recogniser.load(bundle)
+    weights = generation(bundle) / "network" / "network.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4] + b"oops")
+    with pytest.raises(InvalidInput, match="changed or damaged"):
+        Recogniser.load(bundle)
+    recogniser.save(bundle)
+    assert everything(Recogniser.load(bundle), kept[2]) == everything(kept[1], kept[2])
+
+
+def test_a_change_of_somebody_else_is_not_lost(bundle):
+    one, other = Recogniser.load(bundle), Recogniser.load(bundle)
+    one.add_class("of one", vector=np.ones(80)).save(bundle)
+    with pytest.raises(InvalidInput, match="changed by somebody else"):
+        other.add_class("of other", vector=np.ones(80)).save(bundle)
+    one.add_class("of one again", vector=np.arange(80.0)).save(bundle)
+    assert Recogniser.load(bundle).classes.names[-2:] == ("of one", "of one again")
+
+
+def test_other_folders_are_left_alone(kept, tmp_path):
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(InvalidInput, match="something else than a bundle"):
+        kept[1].save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
+    with pytest.raises(InvalidInput, match="is a file"):
+        kept[1].save(tmp_path / "note.txt")
+    with pytest.raises(MissingFile, match="no bundle in"):
+        Recogniser.load(tmp_path)
+    assert not is_bundle(tmp_path)
+
+
+def edit_pointer(change):
+    return lambda folder: edited(folder / "bundle.json", change)
+
+
+def escape_by_name(content):
+    content["files"]["../../escaped"] = "0" * 64
+
+
+def escape_by_folder(content):
+    content["files"] = {"..": content["files"]}
+
+
+def separator(content):
+    content["files"]["network/network.safetensors"] = "0" * 64
+
+
+def drop_weights(folder):
+    (generation(folder) / "network" / "network.safetensors").unlink()
+
+
+def flip_a_byte(folder):
+    path = generation(folder) / "classifier" / "numbers.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(bytes(content))
+
+
+def add_a_file(folder):
+    (generation(folder) / "more.txt").write_text("x")
+
+
+def link_outside(folder):
+    path = generation(folder) / "metrics.json"
+    elsewhere = folder.parent / "elsewhere.json"
+    shutil.copy(path, elsewhere)
+    path.unlink()
+    path.symlink_to(elsewhere)
+
+
+def narrow_prototypes(folder):
+    path = generation(folder) / "classifier" / "numbers.safetensors"
+    numbers = load_file(path)
+    numbers["prototypes"] = np.ascontiguousarray(numbers["prototypes"][:, :-1])
+    save_file(numbers, path)
+    signed_again(folder)
+
+
+def other_network(folder):
+    path = generation(folder) / "network" / "network.safetensors"
+    numbers = load_file(path)
+    name = max(numbers, key=lambda key: numbers[key].size)
+    numbers[name] = np.ascontiguousarray(numbers[name][:-1])
+    save_file(numbers, path)
+    signed_again(folder)
+
+
+def swapped_roles(folder):
+    path = generation(folder) / "classes.csv"
+    path.write_text(path.read_text().replace(",seen,", ",unseen,", 1))
+    signed_again(folder)
+
+
+def lost_class(folder):
+    path = generation(folder) / "classes.csv"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    signed_again(folder)
+
+
+def lost_risk_map(folder):
+    def change(content):
+        content["all"]["risk_maps"].pop()
+
+    edited(generation(folder) / "answers.json", change)
+    signed_again(folder)
+
+
+def lost_example(folder):
+    def change(content):
+        content["ghost"] = ["../../../bundle.json"]
+
+    edited(generation(folder) / "examples" / "index.json", change)
+    signed_again(folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (edit_pointer(lambda c: c.update(version=2)), "has version 2, but this zerokin reads 1"),
+        (edit_pointer(lambda c: c.update(format="x")), "does not describe a zerokin-bundle"),
+        (edit_pointer(lambda c: c.update(generation="../v-0123456789ab")), "is not a name such as"),
+        (edit_pointer(lambda c: c.update(generation="v-0123456789ab")), "lacks v-0123456789ab"),
+        (edit_pointer(lambda c: c.update(files=[])), "files must be an object"),
+        (edit_pointer(lambda c: c["files"].update(x=3)), "x has no SHA-256"),
+        (edit_pointer(escape_by_name), "'../../escaped' is not a plain file name"),
+        (edit_pointer(escape_by_folder), "'..' is not a plain file name"),
+        (edit_pointer(separator), "'network/network.safetensors' is not a plain file name"),
+        (lambda folder: (folder / "bundle.json").write_text("{"), "is not JSON"),
+        (drop_weights, "network.safetensors is missing"),
+        (flip_a_byte, "numbers.safetensors has been changed or damaged"),
+        (add_a_file, "more.txt does not belong to the bundle"),
+        (link_outside, "metrics.json is missing"),
+        (narrow_prototypes, "prototypes is of shape"),
+        (other_network, "network.safetensors"),
+        (swapped_roles, "its roles are not those of the classifier"),
+        (lost_class, "classes.csv does not hold the bundle's classes"),
+        (lost_risk_map, "risk maps"),
+        (lost_example, "names a picture that is not there"),
+    ],
+)
+def test_a_bundle_that_was_edited_is_refused_in_one_line(bundle, damage, line):
+    damage(bundle)
+    with pytest.raises(ZerokinError) as caught:
+        Recogniser.load(bundle)
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_reader_that_is_overtaken_reads_the_new_generation(tmp_path):
+    folder, seen = tmp_path / "bundle", []
+
+    def writer(word):
+        return lambda root: (root / "word.txt").write_text(word) and None
+
+    write_generation(folder, writer("old"))
+
+    def read(root):
+        seen.append(root.name)
+        if len(seen) == 1:
+            write_generation(folder, writer("new"))
+        return (root / "word.txt").read_text()
+
+    assert read_generation(folder, read) == ("new", seen[1])
+    assert len(seen) == 2
+
+
+def test_leftovers_of_a_killed_first_write_do_not_hinder(kept, tmp_path):
+    folder = tmp_path / "bundle"
+    (folder / ".v-0123456789ab.part").mkdir(parents=True)
+    (folder / "v-ba9876543210").mkdir()
+    kept[1].save(folder)
+    assert len(list(folder.iterdir())) == 3
+    assert everything(Recogniser.load(folder), kept[2]) == everything(kept[1], kept[2])
+
+
+def test_a_change_that_fails_changes_nothing(bundle, monkeypatch):
+    before = {path: path.stat().st_mtime_ns for path in bundle.rglob("*") if path.is_file()}
+    recogniser = Recogniser.load(bundle).add_class("new one", vector=np.ones(80))
+    recogniser.metrics["bad"] = float("nan")
+    with pytest.raises(ValueError, match="JSON compliant"):
+        recogniser.save(bundle)
+    after = {path: path.stat().st_mtime_ns for path in bundle.rglob("*") if path.is_file()}
+    lock = bundle / ".lock"
+    assert {**after, lock: 0} == {**before, lock: 0}
+    assert "new one" not in Recogniser.load(bundle).classes.names
