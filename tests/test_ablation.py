@@ -84,6 +84,31 @@ def test_every_row_is_measured_for_every_seed_and_nothing_is_trained_twice(
         list(run_ablation(data, parse_config(changed), tmp_path, device="cpu", quiet=True))
 
 
+def test_validation_trains_no_network_on_all_classes_and_touches_no_test_sample(
+    pictures, tmp_path, monkeypatch
+):
+    def refuse(*arguments):
+        raise AssertionError("trained on all classes")
+
+    monkeypatch.setattr(Readings, "final", refuse)
+    config = parse_config(CONFIG)
+    rows = list(
+        run_ablation(
+            f"folder={pictures}",
+            config,
+            tmp_path,
+            device="cpu",
+            validation_only=True,
+            tune=False,
+            quiet=True,
+        )
+    )
+    assert [row["setting"] for row in rows] == ["validation"] * 2
+    for row in rows:
+        folds = [row["metrics"][f"fold {number}"] for number in (1, 2, 3)]
+        assert row["metrics"]["per_class_top1"] == pytest.approx(np.mean(folds))
+
+
 def test_a_folds_network_has_nothing_of_test_samples_nor_of_validation_classes(
     pictures, tmp_path, monkeypatch
 ):

@@ -79,6 +79,7 @@ def ablation(
     from zerokin.report.comparison import screen_table, write_comparison
 
     plan = read_config(config)
+    table = folder / ("validation" if validation else "ablation")
     rows: list[dict[str, Any]] = []
     results = run_ablation(
         data,

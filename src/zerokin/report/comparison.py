@@ -16,6 +16,8 @@ from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.files import replacing
 
 COLUMNS = (
+    ("validation", "per_class_top1", "folds, pure"),
+    ("validation", "harmonic_mean", "folds, H"),
     ("standard", "top1", "standard"),
     ("pure", "per_class_top1", "pure"),
     ("generalised", "unseen", "U"),

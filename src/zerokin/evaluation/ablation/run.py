@@ -7,18 +7,29 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zerokin.data.load import load_dataset
 from zerokin.evaluation.ablation.config import AblationConfig, RowPlan
 from zerokin.evaluation.ablation.methods import method_for
 from zerokin.evaluation.ablation.readings import Readings, joined_readings
-from zerokin.evaluation.selection import Selector
-from zerokin.evaluation.settings import Evaluation, Setting
+from zerokin.evaluation.selection import Goal, Selector
+from zerokin.evaluation.settings import Evaluation
 from zerokin.features.feature_learner import NetworkSettings
 from zerokin.features.input.sources import open_source
 
-MEASURED: tuple[Setting, ...] = ("pure", "generalised")
+MEASURED: tuple[Goal, ...] = ("pure", "generalised")
+
+
+class Task(NamedTuple):
+    """A row to measure, and the files that hold its features."""
+
+    row: RowPlan
+    on_folds: list[list[Path]]
+    """of every network, for every fold"""
+    on_all: dict[int, list[Path]]
+    """of every network, by seed"""
+    centred: bool
 
 
 def run_ablation(
@@ -29,6 +40,8 @@ def run_ablation(
     split: str | None = None,
     device: str | None = None,
     jobs: int = 1,
+    validation_only: bool = False,
+    tune: bool = True,
     quiet: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Train every network, then measure every row, yielding the row's results as they are done.
@@ -48,6 +61,12 @@ def run_ablation(
         Where networks are trained; by default a GPU if there is one.
     jobs
         Processes that choose and measure while the next networks are trained.
+    validation_only
+        Stop at what rows reach on the validation folds: for choosing networks and recipes, which
+        test classes may have no say in. No network is trained on all seen classes.
+    tune
+        Choose each row's hyper-parameters; otherwise they are the defaults, and only the
+        calibration is chosen.
     quiet
         Show no progress.
     """
@@ -60,17 +79,16 @@ def run_ablation(
     readings = Readings(dataset, source, folder, device=device, quiet=quiet)
     folds = range(1, len(dataset.split.folds) + 1)
     first = config.seeds[0]
+    tasks = _tasks(config, readings, folds, validation_only=validation_only)
+    if jobs == 1:
+        for task in tasks:
+            yield from _measured(data, split, *task, first, tune)
+        return
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
     waiting: list[Future[list[dict[str, Any]]]] = []
     try:
-        for row in config.rows:
-            plans = [config.network(name) for name in row.networks]
-            on_folds = [[readings.fold(plan, k, first) for plan in plans] for k in folds]
-            on_all = {s: [readings.final(plan, s) for plan in plans] for s in config.seeds}
-            centred = NetworkSettings(**plans[-1].settings).centred
-            waiting.append(
-                pool.submit(_measured, data, split, row, on_folds, on_all, first, centred)
-            )
+        for task in tasks:
+            waiting.append(pool.submit(_measured, data, split, *task, first, tune))
             while waiting and waiting[0].done():
                 yield from waiting.pop(0).result()
         for future in waiting:
@@ -79,24 +97,56 @@ def run_ablation(
         pool.shutdown(cancel_futures=True)
 
 
+def _tasks(
+    config: AblationConfig, readings: Readings, folds: range, *, validation_only: bool
+) -> Iterator[Task]:
+    """Yield every row with the files of its features, as soon as its networks are trained."""
+    seeds = () if validation_only else config.seeds
+    for row in config.rows:
+        plans = [config.network(name) for name in row.networks]
+        on_folds = [[readings.fold(plan, k, config.seeds[0]) for plan in plans] for k in folds]
+        on_all = {seed: [readings.final(plan, seed) for plan in plans] for seed in seeds}
+        yield Task(row, on_folds, on_all, NetworkSettings(**plans[-1].settings).centred)
+
+
 def _measured(
     data: str,
     split: str | None,
     row: RowPlan,
     on_folds: list[list[Path]],
     on_all: dict[int, list[Path]],
-    seed: int,
     centred: bool,
+    seed: int,
+    tune: bool,
 ) -> list[dict[str, Any]]:
-    """Choose on the folds and measure every seed, in both settings."""
+    """Choose on the folds and measure every seed, in both settings; without seeds, the folds."""
     dataset = load_dataset(data, split=split)
     method = method_for(row.method, centred=centred)
+    if not tune:
+        method.stages = ([{}],)
     folds = [
         dataset.fold(number, seed=seed).with_inputs(joined_readings(paths))
         for number, paths in enumerate(on_folds, start=1)
     ]
     selector = Selector(dataset, method, random_state=seed, folds=folds, quiet=True)
-    results = []
+    results: list[dict[str, Any]] = []
+    if not on_all:
+        best = {goal: selector.choose(goal).best for goal in MEASURED}
+        return [
+            {
+                "dataset": dataset.name,
+                "setting": "validation",
+                "method": row.name,
+                "by": row.method,
+                "seed": seed,
+                "selection": {goal: trial.params for goal, trial in best.items()},
+                "metrics": {
+                    "per_class_top1": best["pure"].score("pure"),
+                    "harmonic_mean": best["generalised"].score("generalised"),
+                    **{f"fold {k}": v for k, v in enumerate(best["pure"].unseen, start=1)},
+                },
+            }
+        ]
     for number, paths in on_all.items():
         evaluation = Evaluation(
             dataset.with_inputs(joined_readings(paths)),
