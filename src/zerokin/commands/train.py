@@ -96,7 +96,5 @@ def ablation(
         figures = ", ".join(f"{name} {value:.4g}" for name, value in row["metrics"].items())
         out.print(f"{row['method']}, {row['setting']}, seed {row['seed']}: {figures}", style="dim")
         for suffix in ("json", "md"):
-            write_comparison(
-                rows, folder / f"{'validation' if validation else 'ablation'}.{suffix}"
-            )
+            write_comparison(rows, table.with_suffix(f".{suffix}"))
     out.print(screen_table(rows, f"{rows[0]['dataset']}, ablation"))

@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -148,6 +149,7 @@ def _replace(folder: Path, former: Pointer | None, fill: Callable[[Path], None])
         if former is not None:
             _link_unchanged(part, files, folder / former.generation)
         name = _free_name(folder, files)
+        _let_others_read(part, folder / LOCK)
         _sync_tree(part)
         part.rename(folder / name)
     except BaseException:
@@ -236,6 +238,13 @@ def _link_unchanged(part: Path, files: Files, former: Path) -> None:
         with suppress(OSError):  # a file system without links keeps the copy
             os.link(old, link)
             link.replace(new)
+
+
+def _let_others_read(part: Path, example: Path) -> None:
+    """Give files the rights that new files have here: some writers keep theirs to the owner."""
+    for path in part.rglob("*"):
+        if path.is_file():
+            path.chmod(stat.S_IMODE(example.stat().st_mode))
 
 
 def _free_name(folder: Path, files: Files) -> str:
