@@ -183,9 +183,10 @@ def test_xlsa17_paths_of_another_machine_count_by_their_end(tmp_path):
     names = [f"c{(n - 1) // 5 + 1}/{n}.jpg" for n in range(1, 31)]
     there = {"image_files": cells([f"/their/disk/images/{name}" for name in names])}
     spec = f"xlsa17={write_xlsa17_folder(tmp_path / 'made', features=there)}"
-    write(tmp_path / "f.safetensors", names)
-    dataset = zerokin.load_dataset(spec, features=str(tmp_path / "f.safetensors"))
-    assert list(dataset.inputs.names) == names
+    for mine in (names, [name.replace(".jpg", ".webp") for name in names]):
+        write(tmp_path / "f.safetensors", mine)
+        dataset = zerokin.load_dataset(spec, features=str(tmp_path / "f.safetensors"))
+        assert list(dataset.inputs.names) == mine
     write(tmp_path / "f.safetensors", ["x" + name for name in names])
     with pytest.raises(ZerokinError, match="sample 1 is"):
         zerokin.load_dataset(spec, features=str(tmp_path / "f.safetensors"))

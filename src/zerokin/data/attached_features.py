@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,8 @@ def with_features(dataset: Dataset, path: str | Path) -> Dataset:
     Parameters
     ----------
     dataset
-        Pictures; or features whose file names its pictures, by any path that ends alike.
+        Pictures; or features whose file names its pictures: by any path that ends alike, since
+        they may have lain elsewhere and in another format when those features were extracted.
     path
         The feature file. It must name the same pictures in the same order.
     """
@@ -39,7 +41,7 @@ def _refuse_other_pictures(
 ) -> None:
     remedy = "extract the features of this data again with zerokin extract"
     for number, (ours, theirs) in enumerate(zip(names, features.names, strict=False), start=1):
-        if ours != theirs and not (by_end and ours.endswith(f"/{theirs}")):
+        if ours != theirs and not (by_end and _end_alike(ours, theirs)):
             raise InvalidInput(
                 f"{features.path} is of other pictures than {source}: sample {number:,} is "
                 f"{theirs!r} there, {ours!r} here; {remedy}"
@@ -49,3 +51,15 @@ def _refuse_other_pictures(
             f"{features.path} holds features of {len(features):,} pictures, {source} has "
             f"{len(names):,}; {remedy}"
         )
+
+
+def _end_alike(path: str, name: str) -> bool:
+    """Tell whether a path ends in a picture's name, whatever the formats of the two.
+
+    Examples
+    --------
+    >>> _end_alike("/their/images/robin/1.jpg", "robin/1.webp")
+    True
+    """
+    plain_path, plain_name = (os.path.splitext(text)[0] for text in (path, name))  # noqa: PTH122
+    return f"/{plain_path}".endswith(f"/{plain_name}")
