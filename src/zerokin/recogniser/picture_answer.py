@@ -111,7 +111,8 @@ class PictureAnswer:
             del kin["examples"]
             if examples:
                 kin["examples"] = [data_address(jpeg) for jpeg in own.examples]
-        return {"picture": self.picture, "answer": self.name, **plain}
+        lists = {name: list(plain[name]) for name in ("ranked", "superclasses", "kin")}
+        return {"picture": self.picture, "answer": self.name, **plain, **lists}
 
 
 @dataclass(frozen=True)

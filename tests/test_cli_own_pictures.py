@@ -1,0 +1,285 @@
+"""Own pictures on the command line, from a folder to answers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from own_pictures import critters, write_critter_folder
+from zerokin.cli import main
+from zerokin.recogniser import Recogniser
+
+TRAINING = ("--backbone", "conv4", "--fine-tune", "--mode", "classes", "--epochs", "1")
+QUICK = (*TRAINING, "--side", "32", "--no-tune", "--one-network", "--device", "cpu")
+
+
+@pytest.fixture
+def zerokin(monkeypatch, capsys):
+    """Run a command in this process; return exit status, output and errors."""
+
+    def run(*arguments, typed=""):
+        monkeypatch.setattr(sys, "argv", ["zerokin", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        monkeypatch.setenv("COLUMNS", "200")
+        try:
+            main()
+            status = 0
+        except SystemExit as ended:
+            status = ended.code or 0
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_critter_folder(tmp_path_factory.mktemp("own") / "animals", n_seen=7, n_pictures=3)
+
+
+@pytest.fixture(scope="module")
+def fitted_bundle(folder):
+    bundle = folder.parent / "bundle"
+    arguments = ["fit", f"folder={folder}", "--out", str(bundle), *QUICK]
+    ran = subprocess.run(
+        [sys.executable, "-m", "zerokin", *arguments], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "7 seen and 3 unseen classes" in ran.stdout
+    assert "note: the network has seen the validation classes" in ran.stdout
+    assert not bundle.with_name("bundle.training").exists()
+    return bundle
+
+
+@pytest.fixture
+def bundle(fitted_bundle, tmp_path):
+    return shutil.copytree(fitted_bundle, tmp_path / "bundle")
+
+
+def test_init_lists_seen_and_unseen_classes_to_fill_in(zerokin, folder, tmp_path):
+    own = shutil.copytree(folder, tmp_path / "own")
+    (own / "classes.csv").unlink()
+    (own / "no pictures").mkdir()
+    unseen = ("--unseen", "plum mumbler", "--unseen", 'a "b", c')
+    status, printed, _ = zerokin("init", f"folder={own}", *unseen, "--attributes", "legs,wings")
+    assert status == 0
+    assert "7 seen and 2 unseen classes" in printed
+    with (own / "classes.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["name", "role", "legs", "wings"]
+    seen = sorted(path.name for path in own.iterdir() if path.is_dir())
+    seen = [name for name in seen if name not in ("test", "no pictures")]
+    assert rows[1:-2] == [[name, "seen", "", ""] for name in seen]
+    assert rows[-2:] == [["plum mumbler", "unseen", "", ""], ['a "b", c', "unseen", "", ""]]
+    status, printed, _ = zerokin("check", f"folder={own}")
+    assert status == 2
+    assert "attribute 'legs' is empty, not a number" in printed
+    kept = (own / "classes.csv").read_text()
+    status, _, error = zerokin("init", own)
+    assert (status, error.count("\n")) == (2, 1)
+    assert "is there already: use --force" in error
+    assert (own / "classes.csv").read_text() == kept
+    assert zerokin("init", own, "--force")[0] == 0
+    assert (own / "classes.csv").read_text().startswith("name,role,description\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["nowhere"], "no folder at nowhere"),
+        (["{folder}", "--attributes", "a,name"], "attributes must be different names"),
+        (["{folder}", "--attributes", "a,a"], "attributes must be different names"),
+        (["{folder}", "--unseen", "x", "--unseen", "x"], "unseen classes must be different names"),
+        (["{empty}"], "has no sub-folder with pictures"),
+    ],
+)
+def test_init_says_what_is_wrong(zerokin, folder, tmp_path, arguments, line):
+    words = [word.format(folder=folder, empty=tmp_path) for word in arguments]
+    status, _, error = zerokin("init", *words, "--force")
+    assert status == 2
+    assert line in error
+
+
+def test_predict_answers_as_python_does(zerokin, folder, bundle):
+    files = sorted((folder / "test").glob("*/*.png"))
+    status, printed, _ = zerokin(
+        "predict", bundle, folder / "test", "--json", "-k", 3, "--max-risk", 0.4
+    )
+    assert status == 0
+    answers = Recogniser.load(bundle).recognise(files, k=3, max_risk=0.4)
+    assert [json.loads(line) for line in printed.splitlines()] == [a.to_dict() for a in answers]
+
+    listed = "\n".join(map(str, files)) + "\n\n"
+    assert (
+        zerokin("predict", bundle, "-", "--json", "-k", 3, "--max-risk", 0.4, typed=listed)[1]
+        == printed
+    )
+    pattern = f"{folder}/test/*/*.png"
+    assert zerokin("predict", bundle, pattern, "--json", "-k", 3, "--max-risk", 0.4)[1] == printed
+
+
+def test_predict_writes_tables_and_csv(zerokin, folder, bundle, tmp_path):
+    files = sorted((folder / "test").glob("*/*.png"))[:3]
+    answers = Recogniser.load(bundle).recognise(files, candidates="unseen", k=2)
+    status, printed, _ = zerokin("predict", bundle, *files, "--candidates", "unseen")
+    lines = printed.splitlines()
+    assert status == 0
+    assert lines[0].split() == ["answer", "prob.", "role", "picture"]
+    assert len([line for line in lines if line.endswith(".png")]) == 3
+    for line, answer in zip((ln for ln in lines if ".png" in ln), answers, strict=True):
+        assert line.startswith(answer.best.name)
+        assert f"{answer.best.probability:.3f}" in line
+    result = tmp_path / "answers.csv"
+    command = ("predict", bundle, *files, "--candidates", "unseen", "-k", 2)
+    assert zerokin(*command, "--out", result)[0] == 0
+    assert zerokin(*command, "--csv")[1] == result.read_text()
+    with result.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row, answer in zip(rows, answers, strict=True):
+        assert [row["class_1"], row["class_2"]] == [one.name for one in answer.ranked]
+        assert float(row["score_2"]) == answer.ranked[1].score
+        assert float(row["probability_1"]) == answer.ranked[0].probability
+
+
+def test_unreadable_pictures_are_reported_and_the_others_answered(
+    zerokin, folder, bundle, tmp_path
+):
+    good = next((folder / "test").glob("*/*.png"))
+    bad = tmp_path / "bad.png"
+    bad.write_bytes(good.read_bytes()[:80])
+    status, printed, error = zerokin("predict", bundle, bad, good, tmp_path / "no.png", "--json")
+    lines = [json.loads(line) for line in printed.splitlines()]
+    assert status == 1
+    assert ["error" in line for line in lines] == [True, False, True]
+    assert [line["picture"] for line in lines] == [str(bad), str(good), str(tmp_path / "no.png")]
+    assert error.count("\n") == 2
+    assert "bad.png cannot be decoded" in error
+    status, printed, _ = zerokin("predict", bundle, bad, good, "--csv")
+    assert status == 1
+    assert "cannot be decoded" in next(iter(csv.DictReader(io.StringIO(printed))))["error"]
+
+
+def test_a_data_set_may_be_named_instead_of_files(zerokin, folder, bundle):
+    status, printed, _ = zerokin("predict", bundle, f"folder={folder}", "--csv")
+    assert status == 0
+    assert len(printed.splitlines()) == 1 + 7 * 3 + 10 * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["{bundle}", "x.png", "--candidates", "plum mumblr"], "did you mean 'plum mumbler'?"),
+        (["{bundle}", "x.png", "--json", "--csv"], "give one of --json and --csv"),
+        (["{bundle}", "x.png", "--max-risk", "7"], "max_risk must lie between 0 and 1"),
+        (["{bundle}", "x.png", "--features", "f.mat"], "takes pictures"),
+        (["{bundle}x", "x.png"], "no bundle or classifier in"),
+        (["{bundle}x", "x.png", "--json"], "is not a bundle"),
+    ],
+)
+def test_predict_says_what_is_wrong_in_one_line(zerokin, bundle, arguments, line):
+    status, printed, error = zerokin("predict", *(a.format(bundle=bundle) for a in arguments))
+    assert (status, printed, error.count("\n")) == (2, "", 1)
+    assert line in error
+
+
+def test_classes_are_added_and_removed(zerokin, folder, bundle, tmp_path):
+    dataset = critters()
+    vector = dataset.classes.vectors[dataset.unseen[7]]
+    names = dataset.classes.attribute_names
+    told = ",".join(f"{n}={v:g}" for n, v in zip(names, vector, strict=True) if v)
+    assert zerokin("add-class", bundle, "told", "--attributes", told)[0] == 0
+    (tmp_path / "vector.txt").write_text("\n".join(map(str, vector)))
+    assert zerokin("add-class", bundle, "read", "--vector", tmp_path / "vector.txt")[0] == 0
+    np.save(tmp_path / "vector.npy", vector)
+    status, printed, _ = zerokin("add-class", bundle, "loaded", "--vector", tmp_path / "vector.npy")
+    assert (status, printed.split()[-3:]) == (0, ["knows", "13", "classes"])
+    recogniser = Recogniser.load(bundle)
+    expected = Recogniser.load(folder.parent / "bundle").add_class("told", vector=vector)
+    assert np.allclose(recogniser.classifier.prototypes_[-3:], expected.classifier.prototypes_[-1])
+    for name in ("told", "read", "loaded"):
+        assert zerokin("remove-class", bundle, name)[0] == 0
+    left = Recogniser.load(bundle)
+    assert left.classes.names == expected.classes.names[:-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["add-class", "{b}", "x"], "give one of --attributes, --text and --vector"),
+        (["add-class", "{b}", "x", "--attributes", "legs"], "'legs' is not NAME=NUMBER"),
+        (["add-class", "{b}", "x", "--attributes", "six leg=1"], "unknown attribute 'six leg'"),
+        (["add-class", "{b}", "x", "--text", "a beast"], "not by text"),
+        (["add-class", "{b}", "x", "--vector", "none.txt"], "none.txt is not a vector"),
+        (["add-class", "{b}", "plum mumbler", "--attributes", "legs::six=1"], "there is a class"),
+        (["remove-class", "{b}", "honey mumblr"], "did you mean 'honey mumbler'?"),
+        (["remove-class", "{b}", "honey mumbler"], "was seen in training"),
+        (["remove-class", "{b}x", "honey mumbler"], "no bundle in"),
+    ],
+)
+def test_what_cannot_be_changed_is_said_in_one_line(zerokin, fitted_bundle, arguments, line):
+    before = (fitted_bundle / "bundle.json").read_text()
+    status, _, error = zerokin(*(word.format(b=fitted_bundle) for word in arguments))
+    assert (status, error.count("\n")) == (2, 1)
+    assert line in error
+    assert (fitted_bundle / "bundle.json").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--backbone", "conv4"], "conv4 without weights knows nothing"),
+        (["--backbone", "conv5", "--fine-tune"], "unknown backbone 'conv5'; did you mean 'conv4'?"),
+        (["--out", "{other}"], "holds something else than a bundle"),
+    ],
+)
+def test_fit_says_what_is_wrong_before_it_works(zerokin, folder, tmp_path, arguments, line):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "note.txt").write_text("mine")
+    words = [word.format(other=tmp_path / "other") for word in arguments]
+    status, _, error = zerokin("fit", f"folder={folder}", "--out", tmp_path / "out", *words)
+    assert (status, error.count("\n")) == (2, 1)
+    assert line in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_misspelt_class_is_found_by_check_and_by_fit(zerokin, folder, tmp_path):
+    own = shutil.copytree(folder, tmp_path / "own")
+    table = (own / "classes.csv").read_text()
+    (own / "classes.csv").write_text(table.replace("honey mumbler", "hony mumbler"))
+    for command in (["check", f"folder={own}"], ["fit", f"folder={own}", "--out", tmp_path / "o"]):
+        status, printed, error = zerokin(*command)
+        assert status == 2
+        assert "did you mean 'hony mumbler'?" in printed + error
+
+
+def test_a_fit_that_is_interrupted_goes_on(zerokin, folder, tmp_path):
+    out, kept = tmp_path / "bundle", tmp_path / "kept"
+    longer = [word if word != "1" else "60" for word in QUICK]
+    arguments = ["fit", f"folder={folder}", "--out", out, *longer, "--resume-folder", kept]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "zerokin", *map(str, arguments)], stderr=subprocess.PIPE, text=True
+    )
+    checkpoint = kept / "network" / "checkpoint.safetensors"
+    deadline = time.monotonic() + 60
+    while not checkpoint.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    error = process.communicate()[1]
+    assert process.returncode == 130
+    assert f"the same command goes on from {kept}" in error
+    assert "Traceback" not in error
+    assert not out.exists()
+    status, printed, error = zerokin(*arguments)
+    assert (status, printed.split()[-1]) == (0, str(out)), error
+    history = Recogniser.load(out).learner.history_
+    assert [epoch.epoch for epoch in history] == [*range(1, 61)]

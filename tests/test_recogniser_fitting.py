@@ -1,0 +1,196 @@
+"""From pictures to a recogniser: what is learned from what, and what has no say."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import zerokin
+from own_pictures import SMALL, fitted, plain, write_critter_folder
+from zerokin import ZeroShotClassifier
+from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.evaluation.answers import fit_answers
+from zerokin.evaluation.metrics import per_class_top1
+from zerokin.features.feature_learner import FeatureLearner
+from zerokin.features.training import Recipe
+from zerokin.recogniser import fit_recogniser
+from zerokin.recogniser.fold_features import FoldFeatures
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_critter_folder(tmp_path_factory.mktemp("own") / "animals")
+
+
+@pytest.fixture(scope="module")
+def recogniser(folder):
+    return fitted(folder)
+
+
+def features_of(recogniser, dataset):
+    return recogniser.learner.transform(dataset.pictures)
+
+
+def test_the_classifier_is_the_one_that_features_alone_would_give(folder, recogniser):
+    dataset = zerokin.load_dataset(f"folder={folder}")
+    features = features_of(recogniser, dataset)
+    params = recogniser.classifier.get_params()
+    train = dataset.split.train
+    alone = ZeroShotClassifier(**params).fit(
+        features[train], dataset.training_labels(), semantics=dataset.classes
+    )
+    assert np.allclose(alone.prototypes_, recogniser.classifier.prototypes_)
+    assert recogniser.classifier.hierarchy_.sizes == alone.hierarchy_.sizes
+    calibration = fit_answers(
+        dataset.with_inputs(features), params, candidates="unseen", quiet=True
+    )
+    assert calibration.temperature == pytest.approx(recogniser.calibrations["unseen"].temperature)
+    assert calibration.novelty == recogniser.calibrations["unseen"].novelty
+
+
+def test_metrics_of_test_pictures_are_those_of_its_answers(folder, recogniser):
+    dataset = zerokin.load_dataset(f"folder={folder}")
+    names = np.array(dataset.classes.names)
+    split, found = dataset.split, recogniser.metrics["test"]
+    for rows, candidates, metric in (
+        (split.test_unseen, "unseen", "unseen_among_unseen"),
+        (split.test_unseen, "all", "unseen_among_all"),
+        (split.test_seen, "all", "seen_among_all"),
+    ):
+        files = [folder / dataset.pictures.names[row] for row in rows]
+        answers = recogniser.recognise(files, candidates=candidates, k=1)
+        named = dataset.classes.index([answer.best.name for answer in answers])
+        assert found[metric] == pytest.approx(
+            per_class_top1(dataset.evaluation_labels(rows), named)
+        ), names
+    assert found["harmonic_mean"] <= max(found["seen_among_all"], found["unseen_among_all"])
+
+
+def test_test_pictures_have_no_say(folder, recogniser, tmp_path):
+    changed = shutil.copytree(folder, tmp_path / "animals")
+    for path in (changed / "test").glob("*/*.png"):
+        Image.new("RGB", (50, 50), "blue").save(path)
+    other = fitted(changed)
+    assert other.metrics["test"] != recogniser.metrics["test"]
+    assert other.metrics["validation"] == recogniser.metrics["validation"]
+    assert other.calibrations == recogniser.calibrations
+    assert np.array_equal(other.classifier.prototypes_, recogniser.classifier.prototypes_)
+
+
+def test_without_test_pictures_nothing_is_measured(folder, recogniser, tmp_path):
+    changed = shutil.copytree(folder, tmp_path / "animals")
+    shutil.rmtree(changed / "test")
+    other = fitted(changed)
+    assert other.metrics["test"] is None
+    assert other.calibrations == recogniser.calibrations
+
+
+def test_choosing_hyper_parameters_is_better_on_the_folds(folder, recogniser):
+    tuned = fitted(folder, tune=True, calibrated=False)
+    before, after = recogniser.metrics["validation"], tuned.metrics["validation"]
+    assert after["tried"] > 50
+    assert after["harmonic_mean"] >= before["harmonic_mean"]
+    assert tuned.calibrations == {}
+
+
+def test_with_few_classes_it_says_what_it_does_without(tmp_path):
+    few = write_critter_folder(tmp_path / "few", n_seen=4, n_unseen=2, n_pictures=2, n_test=1)
+    dataset = zerokin.load_dataset(f"folder={few}")
+    with pytest.warns(ZerokinWarning, match="too few seen classes"):
+        recogniser = fit_recogniser(dataset, learner=SMALL, quiet=True)
+    assert recogniser.calibrations == {}
+    answer = recogniser.recognise(next((few / "test").glob("*/*.png")))[0]
+    assert answer.best.probability is None
+    assert all(step.probability is None for step in answer.superclasses)
+    assert not answer.none_of_these
+    with pytest.raises(InvalidInput, match="max_risk needs calibrated answers"):
+        recogniser.recognise([], max_risk=0.1)
+    recogniser.save(tmp_path / "bundle")
+    assert "no probabilities" in next((tmp_path / "bundle").glob("v-*/README.md")).read_text()
+
+
+def test_what_is_no_picture_or_has_one_class_is_refused(folder):
+    dataset = zerokin.load_dataset(f"folder={folder}")
+    with pytest.raises(InvalidInput, match="holds features, not pictures"):
+        fit_recogniser(dataset.with_inputs(np.ones((len(dataset), 3))), learner=SMALL)
+    with pytest.raises(InvalidInput, match="did you mean 'backbone'"):
+        fit_recogniser(dataset, learner={"backbon": "conv4"})
+
+
+def test_networks_of_folds_never_see_the_folds_classes(folder, monkeypatch, tmp_path):
+    dataset = zerokin.load_dataset(f"folder={folder}")
+    trained = []
+    whole = FeatureLearner.fit
+
+    def watched(self, given, **options):
+        trained.append({given.classes.names[label] for label in given.training_labels()})
+        return whole(self, given, **options)
+
+    monkeypatch.setattr(FeatureLearner, "fit", watched)
+    recogniser = fit_recogniser(
+        dataset,
+        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, side=32)},
+        finetune=True,
+        tune=False,
+        folder=tmp_path / "training",
+        quiet=True,
+    )
+    seen = {dataset.classes.names[position] for position in dataset.seen}
+    assert trained[0] == seen
+    for fold, classes in zip(dataset.split.folds, trained[1:], strict=True):
+        assert classes == seen - {dataset.classes.names[i] for i in np.flatnonzero(fold)}
+    assert recogniser.about["notes"] == []
+    assert len(recogniser.learner.history_) == 1
+    again = fit_recogniser(  # goes on from where it ended
+        dataset,
+        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, side=32)},
+        finetune=True,
+        tune=False,
+        folder=tmp_path / "training",
+        quiet=True,
+    )
+    files = sorted((folder / "test").glob("*/*.png"))
+    assert plain(again.recognise(files)) == plain(recogniser.recognise(files))
+
+
+def test_folds_get_features_of_their_own(folder):
+    dataset = zerokin.load_dataset(f"folder={folder}")
+    n = len(dataset)
+    parts = [np.full((n, 2), number, np.float32) for number in (1, 2, 3)]
+    featured = FoldFeatures(dataset, np.zeros((n, 2), np.float32), parts)
+    assert [float(featured.fold(number).features.max()) for number in (1, 2, 3)] == [1, 2, 3]
+    assert featured.features.max() == 0
+    assert FoldFeatures(dataset, parts[0]).fold(2).features.max() == 1
+
+
+def test_one_network_for_all_folds_is_said_to_flatter(folder):
+    recogniser = fitted(
+        folder,
+        learner={**SMALL, "mode": "classes", "recipe": Recipe(epochs=1, side=32)},
+        finetune=True,
+        fold_networks=False,
+        calibrated=False,
+    )
+    assert "has seen the validation classes" in recogniser.about["notes"][0]
+
+
+def test_a_folder_keeps_features_and_gives_the_same_recogniser(folder, recogniser, tmp_path):
+    one = fitted(folder, folder=tmp_path)
+    kept = tmp_path / "features.safetensors"
+    written = kept.stat().st_mtime_ns
+    two = fitted(folder, folder=tmp_path)
+    assert kept.stat().st_mtime_ns == written
+    files = sorted((folder / "test").glob("*/*.png"))
+    assert plain(one.recognise(files)) == plain(two.recognise(files))
+    assert plain(one.recognise(files)) == plain(recogniser.recognise(files))
+
+
+def test_a_fitted_network_is_used_as_it_is(folder):
+    dataset = zerokin.load_dataset(f"folder={folder}")
+    learner = FeatureLearner(**SMALL, recipe=Recipe(seed=7)).prepare(dataset)
+    recogniser = fitted(folder, learner=learner)
+    assert recogniser.learner.network_ is learner.network_
+    assert recogniser.about["notes"] == []
