@@ -276,6 +276,18 @@ def test_a_damaged_picture_is_named_and_after_mending_only_the_rest_is_read(
     assert path.read_bytes() == (tmp_path / "fresh.safetensors").read_bytes()
 
 
+def test_renamed_pictures_keep_their_features(backbone, tmp_path):
+    path = tmp_path / "f.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        extract(backbone, path, Watched(stop_at=9))
+    pictures = Watched()
+    pictures.names = pictures.names[::-1]
+    extract(backbone, path, pictures)
+    assert min(pictures.read) == 9
+    assert list(NativeFeatures(path).names) == pictures.names
+    assert NativeFeatures(path).recipe["pictures_sha256"] == pictures.sha256()
+
+
 def test_a_picture_that_changed_is_read_again_with_all_after_it(backbone, tmp_path):
     path = tmp_path / "f.safetensors"
     with pytest.raises(KeyboardInterrupt):

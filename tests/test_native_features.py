@@ -12,6 +12,7 @@ import zerokin
 from builders import OWN_PICTURES, OWN_TABLE, cells, write_own_folder, write_xlsa17_folder
 from zerokin.data.native_features import FORMAT, Layout, NativeFeatures, joined_names
 from zerokin.data.native_writer import FeatureWriter
+from zerokin.data.readers.xlsa17_writer import write_xlsa17
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.evaluation.settings import features_sha256
 from zerokin.files import sha256
@@ -44,6 +45,9 @@ def test_safetensors_reads_the_same_and_the_matrix_is_mapped(tmp_path, dtype):
     assert not mapped.flags.writeable
     assert mapped.dtype == dtype
     assert np.array_equal(mapped, features)
+    for rows in (np.array([2, 0]), slice(1, None), slice(None)):
+        assert mapped[rows].dtype == np.float32
+        assert np.array_equal(mapped[rows], features[rows])
     assert np.array_equal(file.picture_sha256, digests)
     assert list(file.names) == names
     assert file.recipe == {"made": "här"}
@@ -209,6 +213,17 @@ def test_the_header_is_plain_json_with_the_recipe(tmp_path):
     content = (tmp_path / "f.safetensors").read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     assert json.loads(header["__metadata__"]["recipe"]) == {"backbone": "conv4", "zoom": 1.5}
+
+
+def test_half_precision_is_written_as_xlsa17_in_single(tmp_path):
+    made = zerokin.load_dataset(f"xlsa17={write_xlsa17_folder(tmp_path / 'made')}")
+    path = tmp_path / "f.safetensors"
+    features, _ = write(path, list(made.inputs.names), dtype="float16")
+    dataset = zerokin.load_dataset(made.provenance.source, features=str(path))
+    write_xlsa17(dataset, tmp_path / "again")
+    stored = zerokin.load_dataset(f"xlsa17={tmp_path / 'again'}").features
+    assert stored.dtype == np.float32
+    assert np.array_equal(stored, features)
 
 
 def test_only_one_process_writes(tmp_path):

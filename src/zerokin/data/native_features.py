@@ -99,6 +99,16 @@ def _encodable(name: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
+class HalfPrecision(np.memmap):
+    """float16 in the file; rows that are taken of it are float32.
+
+    Computing in float16 is slow on a CPU and rounds at every step: it is a form to store.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        return np.asarray(super().__getitem__(key), dtype=np.float32)
+
+
 class NativeFeatures(FeatureFile):
     """A feature file that `zerokin.features.extraction.extract_features` wrote.
 
@@ -152,7 +162,8 @@ class NativeFeatures(FeatureFile):
     @cached_property
     def _matrix(self) -> NDArray[np.floating]:
         dtype = np.dtype(self.dtype).newbyteorder("<")
-        return np.memmap(self.path, dtype, "r", self._features_start, self.shape)
+        kind = HalfPrecision if self.dtype == "float16" else np.memmap
+        return kind(self.path, dtype, "r", self._features_start, self.shape)
 
     @property
     def _features_start(self) -> int:

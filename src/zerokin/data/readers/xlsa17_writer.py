@@ -42,10 +42,13 @@ def write_xlsa17(dataset: Dataset, folder: str | Path, *, features: str = "featu
         raise InvalidInput("the feature file cannot be called att_splits: choose another name")
     names = getattr(dataset.inputs, "names", None) or [""] * len(dataset)
     labels = dataset.evaluation_labels(np.arange(len(dataset)))
+    matrix = dataset.features
+    if matrix.dtype == np.float16:  # which MATLAB files do not have
+        matrix = matrix.astype(np.float32)
     write_mat(
         folder / f"{features}.mat",
         {
-            "features": dataset.features.T,
+            "features": matrix.T,
             "labels": (labels + 1)[:, None],
             "image_files": string_cells(names),
         },
