@@ -142,6 +142,15 @@ def test_losses_fall():
     assert history[-1].loss["classes"] < 0.6 * history[0].loss["classes"]
 
 
+def test_an_epoch_is_told_in_a_line(capsys):
+    train(network(), source(), targets(), recipe(epochs=2), device="cpu", validate=lambda _: 12.34)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(",")[0] for line in said] == ["epoch 1/2", "epoch 2/2"]
+    assert all("total " in line and "validation classes 12.3 %" in line for line in said)
+    train(network(), source(), targets(), recipe(epochs=1), device="cpu", quiet=True)
+    assert capsys.readouterr() == ("", "")
+
+
 class Interrupted(PictureSource):
     """Ctrl-C at the sixth batch."""
 

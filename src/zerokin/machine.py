@@ -19,23 +19,32 @@ def available_cores() -> int:
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    processes = os.environ.get("LOCAL_WORLD_SIZE", "")
-    if processes.isdigit() and int(processes) > 1:
+    if local_processes() > 1:
         # torchrun sets OMP_NUM_THREADS to 1 for all it starts, however many cores there are.
-        return max(1, cores // int(processes))
+        return max(1, cores // local_processes())
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return min(cores, int(asked)) if asked.isdigit() and int(asked) > 0 else cores
 
 
+def local_processes() -> int:
+    """Count the processes on this machine that `torchrun` started together, this one among them."""
+    given = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, int(given)) if given.isdigit() else 1
+
+
 def available_memory(device: torch.device) -> int:
-    """Return the bytes that a device, or the CPU's machine, has free: 4 GiB where none can tell."""
+    """Return the bytes that a device, or the CPU's machine, has free: 4 GiB where none can tell.
+
+    Processes that `torchrun` started share the machine's memory, and have a GPU each.
+    """
     if device.type == "cuda":
         import torch
 
         return int(torch.cuda.mem_get_info(device)[0])
     free = _free_memory(Path("/proc/meminfo"))
     within = _free_in_container(Path("/sys/fs/cgroup"))
-    return min(UNKNOWN if free is None else free, within if within is not None else 2**62)
+    known = [amount for amount in (free, within) if amount is not None]
+    return min(known, default=UNKNOWN) // local_processes()
 
 
 def _free_memory(meminfo: Path) -> int | None:

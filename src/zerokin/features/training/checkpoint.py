@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,24 @@ def load_checkpoint(path: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str,
     return groups, state
 
 
-def tidy(folder: Path) -> None:
-    """Make a training's folder; drop halves of files that were being written when it was killed."""
+def tidy(folder: Path, names: Iterable[str]) -> None:
+    """Make a training's folder; drop halves of its files from when it was killed.
+
+    Parameters
+    ----------
+    folder
+        Where.
+    names
+        Files that trainings write with `replacing`.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"cannot write to folder {folder}: {error.strerror}") from error
-    for half in folder.glob(".*.part.*"):
-        half.unlink(missing_ok=True)
+    for name in names:
+        stem, dot, suffix = name.partition(".")
+        for half in folder.glob(f".{stem}.*.part{dot}{suffix}"):
+            half.unlink(missing_ok=True)
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

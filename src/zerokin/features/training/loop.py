@@ -28,6 +28,7 @@ from zerokin.features.training import checkpoint
 from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.draws import epoch_order, seed_dropout, variation_generator
+from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
 from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
@@ -218,7 +219,7 @@ class TrainingRun:
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
         if self.folder is not None and self.leads:
-            checkpoint.tidy(self.folder)
+            checkpoint.tidy(self.folder, (checkpoint.NAME, BEST, LOG))
         path = self.folder and self.folder / checkpoint.NAME
         if path is None or not path.exists():
             return
