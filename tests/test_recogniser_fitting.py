@@ -194,3 +194,35 @@ def test_a_fitted_network_is_used_as_it_is(folder):
     recogniser = fitted(folder, learner=learner)
     assert recogniser.learner.network_ is learner.network_
     assert recogniser.about["notes"] == []
+
+
+def test_classes_told_in_words_are_encoded_alike_when_fitted_and_when_added(
+    folder, tmp_path, monkeypatch
+):
+    asked = []
+
+    def by_letters(texts, model, **_):
+        asked.append(model)
+        return np.array([[text.count(letter) for letter in "aeioustrn"] for text in texts], float)
+
+    monkeypatch.setattr("zerokin.semantics.sentence_vectors", by_letters)
+    own = shutil.copytree(folder, tmp_path / "own")
+    lines = (own / "classes.csv").read_text().splitlines()
+    told = ["name,role,description"]
+    told += [
+        f'{line.split(",")[0]},{line.split(",")[1]},"tart, {line[:4]} s"' for line in lines[1:]
+    ]
+    (own / "classes.csv").write_text("\n".join(told))
+    recogniser = fitted(own)
+    recogniser.save(tmp_path / "bundle")
+    loaded = zerokin.Recogniser.load(tmp_path / "bundle")
+    assert loaded.classes.descriptions == recogniser.classes.descriptions
+    assert np.array_equal(loaded.classes.semantics, recogniser.classes.semantics)
+    text = loaded.classes.descriptions[-1]
+    loaded.add_class("same text", text=text).save(tmp_path / "bundle")
+    again = zerokin.Recogniser.load(tmp_path / "bundle")
+    assert np.allclose(again.classifier.semantics_[-1], again.classifier.semantics_[-2])
+    assert again.classes.descriptions[-1] == text
+    assert set(asked) == {"minilm"}
+    with pytest.raises(InvalidInput, match="not by attributes: give text"):
+        again.add_class("x", attributes={"legs": 1})
