@@ -136,6 +136,15 @@ def test_a_checkpoint_of_other_semantics_is_refused(tmp_path):
         learn(tmp_path, made=other)
 
 
+def test_statistics_inside_a_head_are_not_its_semantics(tmp_path):
+    made = network(head="end-to-end")
+    made.head.standardise = torch.nn.BatchNorm1d(8, affine=False)
+    learn(tmp_path, made=made)
+    made.head.standardise.running_mean.fill_(3.0)
+    learn(tmp_path, made=made)
+    assert (made.head.standardise.running_mean == 0).all()  # as the checkpoint has it
+
+
 def test_a_finished_training_comes_back_at_once(tmp_path):
     first, history = learn(tmp_path, average=0.9)
     log = (tmp_path / "log.jsonl").read_bytes()

@@ -210,8 +210,10 @@ class TrainingRun:
             "pictures": len(source),
             "targets": _digest(*targets),
             "parameters": sum(value.numel() for value in network.parameters()),
-            # What a head holds besides weights are the semantics of classes and superclasses.
-            "semantics": _digest(*(value.cpu().numpy() for value in network.head.buffers())),
+            # What a head itself holds besides weights: the semantics of classes and superclasses.
+            "semantics": _digest(
+                *(value.cpu().numpy() for value in network.head.buffers(recurse=False))
+            ),
         }
         self.progress = Progress()
         self.kept: dict[str, Tensor] = {}
