@@ -61,6 +61,40 @@ def plain_estimate(head, layer, feature, maps=None):
     return estimate
 
 
+def plain_image(head, vector):
+    """Unit semantics, times the root of their width, through the layers of the image."""
+    values = {name: value.detach().numpy() for name, value in head.image.layers.named_parameters()}
+    given = vector / np.sqrt(vector @ vector) * np.sqrt(len(vector))
+    if head.image_hidden == 0:
+        return values["weight"] @ given + values["bias"]
+    hidden = np.maximum(values["0.weight"] @ given + values["0.bias"], 0)
+    return values["2.weight"] @ hidden + values["2.bias"]
+
+
+@pytest.mark.parametrize("hidden", [0, 5])
+def test_with_an_image_cosines_of_both_spaces_are_averaged(float64, hidden):
+    head = SemanticHead(6, SEEN, LAYERS, scale=7.0, centred=True, image_hidden=hidden)
+    features = torch.randn(8, 6) * 3 + 1
+    outputs = head.train()(features)
+    raw = features.numpy()
+    standard = (raw - raw.mean(axis=0)) / np.sqrt(raw.var(axis=0) + 1e-5)
+    centre = SEEN.mean(axis=0)
+    for layer, semantics in enumerate([SEEN, *LAYERS]):
+        got = (outputs.classes, *outputs.layers)[layer].detach()
+        for row in range(8):
+            estimate = plain_estimate(head, layer, raw[row])
+            wanted = [
+                7.0
+                * (
+                    cosine(estimate, vector - centre)
+                    + cosine(standard[row], plain_image(head, vector - centre))
+                )
+                / 2
+                for vector in semantics
+            ]
+            np.testing.assert_allclose(got[row], wanted, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("channels", [None, 3])
 def test_logits_are_scaled_cosines(float64, centred, channels):

@@ -50,7 +50,7 @@ class NetworkSettings:
         Of the hierarchy, where none is given: ``"kmeans"``, ``"agglomerative"`` or ``"taxonomy"``.
     hidden, input_scaling, auxiliary_heads
         Of `HierarchyHead`.
-    scale, centred, attribute_maps
+    scale, centred, attribute_maps, image_hidden
         Of `SemanticHead`.
     side
         Side of the pictures that features are read off; None for the backbone's own.
@@ -75,6 +75,7 @@ class NetworkSettings:
     scale: float = 20.0
     centred: bool = True
     attribute_maps: bool = True
+    image_hidden: int | None = None
     side: int | None = None
     stored_side: int | None = None
     framing: Framing = "whole"
@@ -286,6 +287,7 @@ class FeatureLearner:
                 centred=settings.centred,
                 map_channels=backbone.channels if settings.attribute_maps else None,
                 reconstruction=self.recipe.reconstruction > 0,
+                image_hidden=settings.image_hidden,
             )
         return HierarchyHead(
             backbone.d_f,

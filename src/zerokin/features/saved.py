@@ -97,6 +97,7 @@ def _described(head: HierarchyHead | SemanticHead) -> dict[str, Any]:
             "scale": head.scale,
             "maps": head.uses_maps,
             "reconstruction": head.reconstruction,
+            "image_hidden": head.image_hidden,
         }
     return {
         "kind": "hierarchy",
@@ -115,7 +116,9 @@ def _made(about: dict[str, Any], d_f: int, channels: int) -> HierarchyHead | Sem
         if not 1 <= size <= MOST:
             raise ValueError(f"a head of size {size}")
     if about["kind"] == "semantic":
-        d_z = int(about["d_z"])
+        d_z, hidden = int(about["d_z"]), about["image_hidden"]
+        if hidden is not None and not 0 <= int(hidden) <= MOST:
+            raise ValueError(f"a head with {hidden} hidden units")
         return SemanticHead(
             d_f,
             torch.ones(seen, d_z),
@@ -123,6 +126,7 @@ def _made(about: dict[str, Any], d_f: int, channels: int) -> HierarchyHead | Sem
             scale=float(about["scale"]),
             map_channels=channels if about["maps"] else None,
             reconstruction=bool(about["reconstruction"]),
+            image_hidden=None if hidden is None else int(hidden),
         )
     if about["kind"] != "hierarchy":
         raise ValueError(f"a head of kind {about['kind']!r}")

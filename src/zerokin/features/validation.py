@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+import torch
 
 from zerokin.data.dataset import Dataset
 from zerokin.features.input.sources import PictureSource
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.features.normaliser import unit_length
-from zerokin.features.reading import View, read_all
+from zerokin.features.reading import Reading, View, read_all, read_pictures
 
 RIDGE = 1.0
 
@@ -34,17 +37,26 @@ def unseen_accuracy(
         How pictures are shown.
     """
     split = fold.split
-    found = read_all(network, source.select(split.test_unseen), view)
+    shown = source.select(split.test_unseen)
     if isinstance(network.head, SemanticHead):
-        centre = network.head.centre.cpu().numpy()
-        prototypes = unit_length(fold.semantics[fold.unseen] - centre)
-        scores = found[:, network.backbone.d_f :] @ prototypes.T
+        scores = _own_scores(network.head, read_pictures(network, shown, view), fold)
     else:
         train = read_all(network, source.select(split.train), view)
-        scores = _projected_scores(train, found, fold)
+        scores = _projected_scores(train, read_all(network, shown, view), fold)
     truth = fold.evaluation_labels(split.test_unseen)
     right = fold.unseen[scores.argmax(axis=1)] == truth
     return float(100 * np.mean([right[truth == c].mean() for c in np.unique(truth)]))
+
+
+@torch.no_grad()
+def _own_scores(head: SemanticHead, readings: Iterator[Reading], fold: Dataset) -> np.ndarray:
+    semantics = fold.semantics[fold.unseen]
+    parts = []
+    for features, estimates in readings:
+        assert estimates is not None
+        parts.append(head.compare(features, estimates, semantics).cpu().numpy())
+    scores: np.ndarray = np.concatenate(parts)
+    return scores
 
 
 def _projected_scores(train: np.ndarray, test: np.ndarray, fold: Dataset) -> np.ndarray:

@@ -52,6 +52,40 @@ class SemanticProjection(nn.Module):
         return features
 
 
+class SemanticImage(nn.Module):
+    """What semantics look like: class vectors mapped into the space of standardised features.
+
+    Nearest neighbours are more evenly spread there than among semantics, where few classes attract
+    most pictures.
+
+    Parameters
+    ----------
+    d_z
+        Width of the semantics.
+    d_f
+        Width of the features.
+    hidden
+        Units of a hidden layer; 0 for a linear map.
+    """
+
+    def __init__(self, d_z: int, d_f: int, hidden: int) -> None:
+        super().__init__()
+        self.standardise = nn.BatchNorm1d(d_f, affine=False)
+        self.layers = (
+            nn.Sequential(nn.Linear(d_z, hidden), nn.ReLU(), nn.Linear(hidden, d_f))
+            if hidden
+            else nn.Linear(d_z, d_f)
+        )
+
+    def cosines(self, features: Tensor, directions: Tensor) -> Tensor:
+        """Return cosines of features (B, d_f) with classes of unit semantics (n, d_z), (B, n)."""
+        # In full precision, as all cosines; unit semantics have entries of the size 1 / √d_z.
+        with torch.autocast(features.device.type, enabled=False):
+            images = self.layers(directions * directions.shape[1] ** 0.5)
+            standard = self.standardise(features.to(directions))
+            return _cosines(standard, functional.normalize(images, dim=1))
+
+
 class SemanticHead(nn.Module):
     """Name classes by the cosine between projected features and class semantics.
 
@@ -76,6 +110,10 @@ class SemanticHead(nn.Module):
         attribute maps, of which the maximum over positions counts. None: no attribute maps.
     reconstruction
         Also give the error of rebuilding features from their projection, for the loss's μ.
+    image_hidden
+        Compare in the space of features, too: semantics of all layers are mapped there by one
+        network with so many hidden units (0: a linear map), and cosines of both spaces are
+        averaged. None: compare semantics alone.
 
     Examples
     --------
@@ -100,6 +138,7 @@ class SemanticHead(nn.Module):
         centred: bool = False,
         map_channels: int | None = None,
         reconstruction: bool = False,
+        image_hidden: int | None = None,
     ) -> None:
         super().__init__()
         layers = [_matrix(seen_semantics, "seen_semantics", None)]
@@ -108,6 +147,9 @@ class SemanticHead(nn.Module):
             layers.append(_matrix(given, f"layer_semantics of layer {number}", self.d_z))
         if d_f < 1 or not scale > 0:
             raise InvalidInput(f"d_f and scale must be above 0: got d_f={d_f}, scale={scale}")
+        if image_hidden is not None and image_hidden < 0:
+            raise InvalidInput(f"image_hidden must be 0 or more, or None: got {image_hidden}")
+        self.image_hidden = image_hidden
         self.scale, self.uses_maps = scale, map_channels is not None
         self.reconstruction = reconstruction
         mean = layers[0].mean(dim=0)
@@ -117,13 +159,14 @@ class SemanticHead(nn.Module):
         self.projections = nn.ModuleList(
             SemanticProjection(d_f, self.d_z, map_channels) for _ in layers
         )
+        self.image = None if image_hidden is None else SemanticImage(self.d_z, d_f, image_hidden)
 
     def forward(self, features: Tensor, maps: Tensor | None = None) -> HeadOutputs:
         """Return logits for features (B, d_f) and feature maps (B, C, h, w) if it reads them."""
         projections = cast("list[SemanticProjection]", list(self.projections))
         estimates = [projection(features, maps) for projection in projections]
         logits = [
-            self.scale * _cosines(estimate, self.get_buffer(f"prototypes_{number}"))
+            self.scale * self._compared(features, estimate, self.get_buffer(f"prototypes_{number}"))
             for number, estimate in enumerate(estimates)
         ]
         errors = [
@@ -146,8 +189,19 @@ class SemanticHead(nn.Module):
         self, features: Tensor, semantics: Matrix, maps: Tensor | None = None, *, layer: int = 0
     ) -> Tensor:
         """Return cosines with any classes, seen or not, by their semantics (n, d_z): (B, n)."""
-        estimated = self.estimate(features, maps, layer=layer)
-        return _cosines(estimated, self._directions(_matrix(semantics, "semantics", self.d_z)))
+        return self.compare(features, self.estimate(features, maps, layer=layer), semantics)
+
+    def compare(self, features: Tensor, estimates: Tensor, semantics: Matrix) -> Tensor:
+        """Return cosines of features (B, d_f) and their estimates (B, d_z) with any classes."""
+        directions = self._directions(_matrix(semantics, "semantics", self.d_z))
+        return self._compared(features, estimates, directions)
+
+    def _compared(self, features: Tensor, estimates: Tensor, directions: Tensor) -> Tensor:
+        """Return cosines with classes, in the space of semantics or averaged over both spaces."""
+        cosines = _cosines(estimates, directions)
+        if self.image is None:
+            return cosines
+        return (cosines + self.image.cosines(features, directions)) / 2
 
     def _directions(self, semantics: Tensor) -> Tensor:
         return functional.normalize(semantics.to(self.centre) - self.centre, dim=1)
