@@ -133,7 +133,7 @@ def test_a_damaged_picture_is_named_and_nothing_hangs(tmp_path, resident):
 
     with pytest.raises(InvalidInput, match=r"7\.png cannot be decoded"):
         read()
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_a_missing_picture_is_named(tmp_path):
@@ -149,7 +149,7 @@ def test_batches_given_up_leave_no_threads(tmp_path):
     batches = source.batches([np.arange(4)] * 10)
     next(batches)
     batches.close()
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_files_are_read_only_a_few_batches_ahead(tmp_path):
