@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -38,12 +37,12 @@ def shared(tmp_path_factory):
             env=environment,
             stdout=file,
             stderr=file,
-            start_new_session=True,
         )
     try:
         ended = ran.wait(timeout=120)
     except subprocess.TimeoutExpired:
-        os.killpg(ran.pid, signal.SIGKILL)  # a process that waits for another waits for ever
+        ran.terminate()  # torchrun ends what it started: a process that waits, waits for ever
+        ran.wait(timeout=60)
         raise
     assert ended == 0, said.read_text()[-3000:]
     return root
