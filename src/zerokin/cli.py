@@ -18,6 +18,7 @@ from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.classes import add_class, init, remove_class
 from zerokin.commands.fit import fit
 from zerokin.commands.predict import predict
+from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import replacing
@@ -223,6 +224,7 @@ app.command()(ablation)
 app.command()(predict)
 app.command("add-class")(add_class)
 app.command("remove-class")(remove_class)
+app.command()(serve)
 
 
 @app.command()

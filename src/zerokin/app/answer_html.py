@@ -1,0 +1,164 @@
+"""An answer as HTML: what it is, how sure, why, and what its kin look like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from zerokin.app.batches import Batch
+from zerokin.app.names import as_html
+from zerokin.recogniser import PictureAnswer
+from zerokin.recogniser.picture_answer import Kin, RankedClass, Superclass, data_address
+from zerokin.recognition.hedging import ANYTHING
+
+EXAMPLES_SHOWN = 2
+ROWS_SHOWN = 200
+
+
+def answer_html(answer: PictureAnswer, *, max_risk: float | None) -> str:
+    """Return everything that is said of one picture."""
+    parts = [
+        _headline(answer, max_risk),
+        _path(answer.superclasses, answer.best),
+        _ranked(answer.ranked),
+        _kin(answer.best, answer.kin),
+    ]
+    return f'<div class="zk-answer">{"".join(parts)}</div>'
+
+
+def note_html(text: str, *, kind: str = "plain") -> str:
+    """Return a line of plain text in a box: ``"plain"``, ``"good"`` or ``"bad"``."""
+    return f'<p class="zk-note zk-{kind}" role="status">{escape(text)}</p>'
+
+
+def percent(probability: float) -> str:
+    """Return a probability in percent.
+
+    Examples
+    --------
+    >>> percent(0.613), percent(0.0004), percent(0.9996)
+    ('61 %', '< 1 %', '> 99 %')
+    """
+    if probability < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= probability < 1 else f"{100 * probability:.0f} %"
+
+
+def _headline(answer: PictureAnswer, max_risk: float | None) -> str:
+    if answer.none_of_these:
+        return (
+            '<div class="zk-head zk-none"><h2>None of these</h2><p>This picture is like no class '
+            "this model knows. Below are the classes that come nearest.</p></div>"
+        )
+    hedged, best = answer.hedged, answer.best
+    if hedged is not None and hedged.layer != 0 and max_risk is not None:
+        sure = "" if hedged.probability is None else f", {percent(hedged.probability)} probable"
+        if hedged.name == ANYTHING:
+            name, why = "It could be anything", "no answer is safe enough"
+        else:
+            name, why = f"Some kind of: {as_html(hedged.name)}", f"a superclass{sure}"
+        return (
+            f'<div class="zk-head"><h2>{name}</h2><p>{why}. Naming a single class would be wrong '
+            f"more often than the {percent(max_risk)} you accept; the likeliest is "
+            f"{as_html(best.name)}.</p></div>"
+        )
+    sure = "" if best.probability is None else f"{percent(best.probability)} probable, "
+    return f'<div class="zk-head"><h2>{as_html(best.name)}</h2><p>{sure}{_role(best)}.</p></div>'
+
+
+def _role(best: RankedClass) -> str:
+    if best.seen:
+        return "a class it was shown pictures of"
+    return "a class it never saw a picture of"
+
+
+def _path(superclasses: Sequence[Superclass], best: RankedClass) -> str:
+    if not superclasses:
+        return ""
+    steps = [
+        f"<li>{as_html(step.name)}{_small(step.probability)}</li>" for step in superclasses
+    ] + [f"<li><strong>{as_html(best.name)}</strong>{_small(best.probability)}</li>"]
+    return f'<h3>Path through the hierarchy</h3><ol class="zk-path">{"".join(steps)}</ol>'
+
+
+def _small(probability: float | None) -> str:
+    return "" if probability is None else f" <small>{percent(probability)}</small>"
+
+
+def _ranked(ranked: Sequence[RankedClass]) -> str:
+    if not ranked:
+        return ""
+    lowest = min(one.score for one in ranked)
+    spread = max(one.score for one in ranked) - lowest or 1.0
+    rows = []
+    for one in ranked:
+        # Without probabilities the bars compare scores, the last one shown at a tenth.
+        share = one.probability
+        if share is None:
+            share, said = 0.1 + 0.9 * (one.score - lowest) / spread, f"{one.score:.3f}"
+        else:
+            said = percent(share)
+        role = "seen" if one.seen else "unseen"
+        rows.append(
+            f'<tr><th scope="row">{as_html(one.name)}</th><td class="zk-role">{role}</td>'
+            f'<td class="zk-bar"><span class="zk-{role}" style="width:{100 * share:.1f}%"></span>'
+            f'</td><td class="zk-number">{said}</td></tr>'
+        )
+    return f'<h3>Likeliest classes</h3><table class="zk-ranked">{"".join(rows)}</table>'
+
+
+def _kin(best: RankedClass, kin: Sequence[Kin]) -> str:
+    if not kin:
+        return ""
+    figures = []
+    for one in kin:
+        pictures = "".join(
+            f'<img src="{data_address(jpeg)}" alt="example of {escape(one.name)}">'
+            for jpeg in one.examples[:EXAMPLES_SHOWN]
+        )
+        figures.append(
+            f'<figure><div class="zk-pictures">{pictures}</div><figcaption>{as_html(one.name)} '
+            f"<small>similarity {one.similarity:.2f}</small></figcaption></figure>"
+        )
+    return (
+        f"<h3>Nearest kin of {as_html(best.name)} among the classes with pictures</h3>"
+        f'<div class="zk-kin">{"".join(figures)}</div>'
+    )
+
+
+def batch_html(batch: Batch) -> str:
+    """Return a batch as a table, with its CSV to download and what was left out."""
+    from base64 import b64encode
+
+    readable = sum(isinstance(answer, PictureAnswer) for answer in batch.answers)
+    parts = [note_html(f"{readable:,} of {len(batch.answers):,} pictures answered.", kind="good")]
+    if batch.skipped:
+        lines = "".join(f"<li>{as_html(line)}</li>" for line in batch.skipped)
+        parts.append(f'<ul class="zk-skipped">{lines}</ul>')
+    if batch.answers:
+        address = f"data:text/csv;charset=utf-8;base64,{b64encode(batch.csv.encode()).decode()}"
+        parts.append(
+            f'<p><a class="zk-button" download="zerokin.csv" href="{address}">Download CSV</a></p>'
+        )
+        rows = "".join(_batch_row(answer) for answer in batch.answers[:ROWS_SHOWN])
+        parts.append(
+            '<div class="zk-scroll"><table class="zk-batch"><thead><tr><th>Picture</th>'
+            f"<th>Answer</th><th>Probability</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+        if len(batch.answers) > ROWS_SHOWN:
+            parts.append(note_html(f"The first {ROWS_SHOWN} are shown; the CSV holds all."))
+    return f'<div class="zk-answer">{"".join(parts)}</div>'
+
+
+def _batch_row(answer: object) -> str:
+    if not isinstance(answer, PictureAnswer):
+        picture, error = getattr(answer, "picture", ""), getattr(answer, "error", "")
+        return f'<tr><td>{as_html(picture)}</td><td colspan="2">{as_html(error)}</td></tr>'
+    hedged = answer.hedged
+    sure = answer.best.probability if hedged is None else hedged.probability
+    name = "none of these" if answer.none_of_these else answer.name
+    number = "" if sure is None or answer.none_of_these else percent(sure)
+    return (
+        f"<tr><td>{as_html(answer.picture)}</td><td>{as_html(name)}</td>"
+        f'<td class="zk-number">{number}</td></tr>'
+    )

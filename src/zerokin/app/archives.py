@@ -1,0 +1,147 @@
+"""Many pictures at once: files, and what zip files hold, read without writing anything."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from threading import Lock
+
+from PIL import Image
+
+from zerokin.app.limits import Limits
+from zerokin.app.refusals import TooLarge
+from zerokin.app.uploads import decode_upload
+from zerokin.data.pictures import Pictures, is_picture
+from zerokin.errors import InvalidInput
+
+ENCRYPTED = 0x1
+HIDDEN = ("__MACOSX",)
+
+
+@dataclass
+class Unpacked:
+    """How many bytes of zip files have been unpacked; over the limit nothing more is."""
+
+    most: int
+    taken: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+    def take(self, count: int) -> None:
+        """Note bytes that were unpacked."""
+        with self.lock:
+            self.taken += count
+            if self.taken > self.most:
+                raise TooLarge(f"the zip file unpacks to more than {self.most:,} bytes")
+
+
+class UploadedPictures(Pictures):
+    """Pictures that were sent, each read when it is its turn."""
+
+    def __init__(
+        self, names: Sequence[str], readers: Sequence[Callable[[], bytes]], limits: Limits
+    ):
+        self.names, self._readers, self._limits = names, readers, limits
+
+    def load(self, index: int) -> Image.Image:
+        return decode_upload(self._readers[index](), self.names[index], self._limits)
+
+
+def uploaded_pictures(
+    files: Sequence[tuple[str, Path]], limits: Limits
+) -> tuple[UploadedPictures, list[str]]:
+    """Return the pictures of uploaded files, and a line for everything that was left out.
+
+    Parameters
+    ----------
+    files
+        What each file is called, and where it lies; zip files are looked into, once.
+    limits
+        More pictures than these are refused.
+    """
+    names: list[str] = []
+    readers: list[Callable[[], bytes]] = []
+    skipped: list[str] = []
+    unpacked = Unpacked(limits.unpacked * limits.upload_bytes)
+    for called, path in files:
+        if path.suffix.lower() == ".zip" or called.lower().endswith(".zip"):
+            for name, reader in _members(called, path, limits, unpacked, skipped):
+                names.append(name)
+                readers.append(reader)
+        elif is_picture(called):
+            names.append(called)
+            readers.append(path.read_bytes)
+        else:
+            skipped.append(f"{called}: not a picture, left out")
+    if len(names) > limits.batch_pictures:
+        raise TooLarge(f"{len(names):,} pictures, over the limit of {limits.batch_pictures:,}")
+    return UploadedPictures(names, readers, limits), skipped
+
+
+def _members(
+    called: str, path: Path, limits: Limits, unpacked: Unpacked, skipped: list[str]
+) -> list[tuple[str, Callable[[], bytes]]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+    # zipfile raises many kinds on damaged input.
+    except Exception as error:
+        raise InvalidInput(f"{called} cannot be read as a zip file ({error})") from error
+    found: list[tuple[str, Callable[[], bytes]]] = []
+    for entry in sorted(entries, key=lambda entry: entry.filename):
+        reason = unfit(entry, limits)
+        if reason is None:
+            found.append((entry.filename, _reader(path, entry, limits, unpacked)))
+        elif reason:
+            skipped.append(f"{entry.filename}: {reason}, left out")
+    return found
+
+
+def unfit(entry: zipfile.ZipInfo, limits: Limits) -> str | None:
+    """Return why a member of a zip file is left out, "" for what need not be told, else None.
+
+    Examples
+    --------
+    >>> unfit(zipfile.ZipInfo("../../etc/passwd.jpg"), Limits())
+    'its path leads out of the zip file'
+    >>> unfit(zipfile.ZipInfo("garden/1.jpg"), Limits())
+    """
+    name = entry.filename
+    parts = PurePosixPath(name).parts
+    if ".." in parts or name.startswith("/") or "\\" in name or ":" in name.partition("/")[0]:
+        return "its path leads out of the zip file"
+    if entry.is_dir() or any(part.startswith(".") or part in HIDDEN for part in parts):
+        return ""
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+        return "a link or a special file"
+    if entry.flag_bits & ENCRYPTED:
+        return "encrypted"
+    if name.lower().endswith(".zip"):
+        return "a zip file inside a zip file"
+    if not is_picture(name):
+        return "not a picture"
+    if entry.file_size > limits.upload_bytes:
+        return f"over the limit of {limits.upload_bytes:,} bytes"
+    return None
+
+
+def _reader(
+    path: Path, entry: zipfile.ZipInfo, limits: Limits, unpacked: Unpacked
+) -> Callable[[], bytes]:
+    def read() -> bytes:
+        try:
+            with zipfile.ZipFile(path) as archive, archive.open(entry) as member:
+                # What the directory says of a member's size need not be true.
+                content = member.read(limits.upload_bytes + 1)
+        # zipfile raises many kinds on damaged input.
+        except Exception as error:
+            raise InvalidInput(
+                f"picture {entry.filename} cannot be unpacked ({str(error)[:80]})"
+            ) from error
+        unpacked.take(len(content))
+        return content
+
+    return read

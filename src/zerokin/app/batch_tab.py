@@ -1,0 +1,56 @@
+"""The tab that names many pictures and gives a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gradio as gr
+
+from zerokin.app.answer_html import batch_html, note_html
+from zerokin.app.batches import answer_batch
+from zerokin.app.picture_tab import CANDIDATES
+from zerokin.app.refusals import one_line
+from zerokin.app.service import Service
+from zerokin.errors import ZerokinError
+from zerokin.recogniser.answering import Question
+
+MOST_RANKED = 10
+
+
+def named_batch(service: Service, paths: list[str] | None, candidates: str, k: int) -> str:
+    """Return the HTML of a batch."""
+    if not paths:
+        return note_html("Choose pictures, or a zip file of pictures, first.", kind="bad")
+    try:
+        question = Question(CANDIDATES[candidates], k=int(k))
+        files = [(Path(path).name, Path(path)) for path in paths]
+        return batch_html(answer_batch(service, files, question))
+    except ZerokinError as error:
+        return note_html(one_line(error), kind="bad")
+
+
+def batch_tab(service: Service) -> None:
+    """Lay the tab out."""
+    with gr.Row():
+        with gr.Column(scale=2, min_width=280):
+            files = gr.File(
+                file_count="multiple",
+                type="filepath",
+                label="Pictures, or a zip file of pictures",
+                height=220,
+                elem_id="files",
+            )
+            candidates = gr.Radio(list(CANDIDATES), value="All", label="Choose among classes")
+            k = gr.Slider(1, MOST_RANKED, value=1, step=1, label="Classes for each picture")
+            start = gr.Button("Name them all", variant="primary", elem_id="start")
+        with gr.Column(scale=3, min_width=320):
+            table = gr.HTML(
+                note_html("The answers will stand here, with a CSV file to download."),
+                elem_id="batch",
+            )
+    start.click(
+        lambda paths, among, most: named_batch(service, paths, among, most),
+        [files, candidates, k],
+        table,
+        api_visibility="private",
+    )

@@ -1,0 +1,182 @@
+"""The tab that makes a class known, and forgets one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from zerokin.app.answer_html import note_html
+from zerokin.app.described import attribute_range, known_by
+from zerokin.app.refusals import one_line
+from zerokin.app.service import Service
+from zerokin.errors import InvalidInput, ZerokinError
+from zerokin.hierarchy.naming import tidy_attribute
+from zerokin.recogniser import Recogniser
+
+SHOWN_AT_FIRST = 8
+ALL_SHOWN = 12
+
+
+def telling_attributes(recogniser: Recogniser, like: str | None) -> list[str]:
+    """Return the attributes to show sliders of: what sets a class most apart, or the first few."""
+    names = list(recogniser.classes.attribute_names or ())
+    vectors = recogniser.classes.vectors
+    if len(names) <= ALL_SHOWN or like is None or vectors is None:
+        return names if len(names) <= ALL_SHOWN else names[:SHOWN_AT_FIRST]
+    own = vectors[int(recogniser.classes.index(like)[0])]
+    order = np.argsort(-(own - vectors.mean(axis=0)), kind="stable")
+    return [names[i] for i in order[:SHOWN_AT_FIRST]]
+
+
+def attribute_values(recogniser: Recogniser, like: str | None) -> dict[str, float]:
+    """Return the values of all attributes of a class, all 0 without one."""
+    names = recogniser.classes.attribute_names or ()
+    vectors = recogniser.classes.vectors
+    if like is None or vectors is None:
+        return dict.fromkeys(names, 0.0)
+    own = vectors[int(recogniser.classes.index(like)[0])]
+    return {name: float(value) for name, value in zip(names, own, strict=True)}
+
+
+def added(
+    service: Service,
+    name: str,
+    *,
+    attributes: Mapping[str, float] | None = None,
+    text: str | None = None,
+    vector: str | None = None,
+) -> str:
+    """Add a class and return the HTML that says so."""
+    try:
+        numbers = None if vector is None else parsed_vector(vector)
+        count = service.add_class(name, attributes=attributes, text=text, vector=numbers)
+    except ZerokinError as error:
+        return note_html(one_line(error), kind="bad")
+    return note_html(f"“{name.strip()}” is known from now on: {count} classes.", kind="good")
+
+
+def removed(service: Service, name: str | None) -> str:
+    """Remove a class and return the HTML that says so."""
+    if not name:
+        return note_html("Choose a class to forget.", kind="bad")
+    try:
+        count = service.remove_class(name)
+    except ZerokinError as error:
+        return note_html(one_line(error), kind="bad")
+    return note_html(f"“{name}” is forgotten: {count} classes are left.", kind="good")
+
+
+def parsed_vector(text: str) -> list[float]:
+    """Return numbers between blanks, commas or lines.
+
+    Examples
+    --------
+    >>> parsed_vector("1, 0.5 2e3")
+    [1.0, 0.5, 2000.0]
+    """
+    try:
+        return [float(word) for word in text.replace(",", " ").split()]
+    except ValueError as error:
+        raise InvalidInput(f"a vector is numbers between blanks or commas: {error}") from error
+
+
+def removable(service: Service) -> list[str]:
+    """Return the classes that can be forgotten."""
+    known = service.recogniser
+    return [name for name, seen in zip(known.classes.names, known.seen, strict=True) if not seen]
+
+
+def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
+    """Lay the tab out; return what changes when classes do, and the lists to bring up to date."""
+    if service.read_only:
+        gr.HTML(note_html("This server is read-only: classes cannot be added or removed."))
+    kind = known_by(service.recogniser.classes)
+    lists: list[gr.Dropdown] = []
+    with gr.Row():
+        with gr.Column(scale=3, min_width=320):
+            name = gr.Textbox(label="Name of the new class", elem_id="new-name", max_lines=1)
+            add = gr.Button("Add the class", variant="primary", elem_id="add", render=False)
+            done = gr.HTML(elem_id="added", render=False)
+            if kind == "attributes":
+                lists.append(_attributes(service, name, add, done))
+            else:
+                _words(service, kind, name, add, done)
+            add.interactive = not service.read_only
+            add.render()
+            done.render()
+        with gr.Column(scale=2, min_width=280):
+            gone = gr.Dropdown(
+                removable(service),
+                value=None,
+                label="Forget a class",
+                info="Only classes without pictures can be forgotten.",
+                elem_id="forget-name",
+            )
+            forget = gr.Button("Forget it", elem_id="forget", interactive=not service.read_only)
+    lists.append(gone)
+    forget.click(lambda one: removed(service, one), gone, done, api_visibility="private")
+    return done, lists
+
+
+def _words(service: Service, kind: str, name: Any, add: Any, done: Any) -> None:
+    asked = {
+        "text": ("What it looks like", "A sentence or two, as the other classes are described."),
+        "vector": ("Its semantic vector", "Numbers between blanks or commas."),
+    }[kind]
+    words = gr.Textbox(label=asked[0], info=asked[1], lines=4, elem_id="new-words")
+
+    def from_words(given: str, description: str) -> str:
+        return added(service, given, **{kind: description})  # type: ignore[arg-type]
+
+    add.click(from_words, [name, words], done, api_visibility="private")
+
+
+def _attributes(service: Service, name: Any, add: Any, done: Any) -> gr.Dropdown:
+    known = service.recogniser
+    attributes = known.classes.attribute_names or ()
+    like = gr.Dropdown(
+        list(known.classes.names),
+        value=None,
+        label="Start from a class that is like it",
+        info="Attributes without a slider are taken from it; without one they are 0.",
+        elem_id="like",
+    )
+    choices = [(tidy_attribute(attribute), attribute) for attribute in attributes]
+    chosen = gr.Dropdown(
+        choices,
+        value=telling_attributes(known, None),
+        multiselect=True,
+        label="Attributes to set",
+        elem_id="attributes",
+    )
+    like.change(
+        lambda one: telling_attributes(service.recogniser, one),
+        like,
+        chosen,
+        api_visibility="private",
+    )
+    _sliders(service, name, like, chosen, add, done)
+    return like
+
+
+def _sliders(service: Service, name: Any, like: Any, chosen: Any, add: Any, done: Any) -> None:
+    low, high = attribute_range(service.recogniser.classes)
+
+    def sliders(start: str | None, wanted: Sequence[str]) -> None:
+        values = attribute_values(service.recogniser, start)
+        scales = [
+            gr.Slider(low, high, value=values[attribute], label=tidy_attribute(attribute))
+            for attribute in wanted
+        ]
+
+        def from_sliders(given: str, *numbers: float) -> str:
+            own = values | dict(zip(wanted, numbers, strict=True))
+            return added(service, given, attributes=own)
+
+        add.click(from_sliders, [name, *scales], done, api_visibility="private")
+
+    # Drawn anew whenever other attributes are chosen.
+    gr.render(inputs=[like, chosen], triggers=[chosen.change, like.change])(sliders)

@@ -1,0 +1,89 @@
+"""What a recogniser knows, as plain data for JSON: classes, superclasses and how to add one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from zerokin.data.classes import ClassTable
+from zerokin.recogniser import Recogniser
+from zerokin.recogniser.class_vectors import encoder_of
+
+KnownBy = Literal["attributes", "text", "vector"]
+
+
+def known_by(classes: ClassTable) -> KnownBy:
+    """Tell what a new class has to be given by.
+
+    Examples
+    --------
+    >>> known_by(ClassTable(("okapi",), np.ones((1, 2)), attribute_names=("hooves", "neck")))
+    'attributes'
+    """
+    if classes.attribute_names is not None:
+        return "attributes"
+    return "text" if encoder_of(classes) else "vector"
+
+
+def attribute_range(classes: ClassTable) -> tuple[float, float]:
+    """Return the least and the greatest value of attributes, 0 included.
+
+    Examples
+    --------
+    >>> attribute_range(ClassTable(("okapi",), np.array([[0.2, 7.0]])))
+    (0.0, 7.0)
+    """
+    if classes.vectors is None or not classes.vectors.size:
+        return 0.0, 1.0
+    low, high = min(0.0, float(classes.vectors.min())), max(0.0, float(classes.vectors.max()))
+    return (low, high) if high > low else (0.0, 1.0)
+
+
+def superclass_path(recogniser: Recogniser, position: int) -> list[str]:
+    """Return the superclasses of a class from the top down."""
+    tree = recogniser.hierarchy
+    if tree is None:
+        return []
+    return [
+        tree.node_names(layer)[tree.labels(layer)[position]]
+        for layer in range(tree.n_layers, 0, -1)
+    ]
+
+
+def described_classes(recogniser: Recogniser, *, read_only: bool) -> dict[str, Any]:
+    """Return all classes, and what one more would have to be given by."""
+    classes, seen = recogniser.classes, recogniser.seen.tolist()
+    low, high = attribute_range(classes)
+    return {
+        "known_by": known_by(classes),
+        "attributes": None if classes.attribute_names is None else list(classes.attribute_names),
+        "attribute_range": [low, high],
+        "vector_length": int(recogniser.classifier.semantics_.shape[1]),
+        "read_only": read_only,
+        "classes": [
+            {"name": name, "seen": seen[i], "superclasses": superclass_path(recogniser, i)}
+            for i, name in enumerate(classes.names)
+        ],
+    }
+
+
+def described_hierarchy(recogniser: Recogniser) -> dict[str, Any]:
+    """Return the superclasses, layer by layer from the top."""
+    tree = recogniser.hierarchy
+    if tree is None:
+        return {"layers": []}
+    layers = []
+    for layer in range(tree.n_layers, 0, -1):
+        labels = tree.labels(layer)
+        parents = None if layer == tree.n_layers else tree.parents(layer).tolist()
+        nodes = [
+            {
+                "name": name,
+                "parent": None if parents is None else tree.node_names(layer + 1)[parents[node]],
+                "classes": [tree.names[i] for i in np.flatnonzero(labels == node).tolist()],
+            }
+            for node, name in enumerate(tree.node_names(layer))
+        ]
+        layers.append({"layer": layer, "nodes": nodes})
+    return {"layers": layers}

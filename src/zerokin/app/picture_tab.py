@@ -1,0 +1,96 @@
+"""The tab that names one picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from zerokin.app.answer_html import answer_html, note_html
+from zerokin.app.refusals import one_line
+from zerokin.app.service import Service
+from zerokin.errors import ZerokinError
+from zerokin.recogniser.answering import Question
+
+CANDIDATES = {"All": "all", "Never seen": "unseen", "Seen": "seen"}
+HINT = "Drop a picture on the left: its classes, best first, will stand here."
+MOST_BIAS = 0.3
+
+
+def named_picture(
+    service: Service,
+    path: str | None,
+    candidates: str,
+    max_risk: float | None,
+    unseen_bias: float,
+) -> str:
+    """Return the HTML that stands beside a picture."""
+    if not path:
+        return note_html(HINT)
+    try:
+        question = Question(
+            CANDIDATES[candidates],
+            max_risk=max_risk if service.recogniser.calibrations else None,
+            unseen_bias=unseen_bias,
+        )
+        content, name = Path(path).read_bytes(), Path(path).name
+        answer = service.ask(content, name, question).result()
+        return answer_html(answer, max_risk=question.max_risk)
+    except ZerokinError as error:
+        return note_html(one_line(error), kind="bad")
+
+
+def picture_tab(service: Service) -> None:
+    """Lay the tab out."""
+    calibrated = bool(service.recogniser.calibrations)
+    with gr.Row():
+        with gr.Column(scale=2, min_width=280):
+            picture = gr.Image(
+                type="filepath",
+                image_mode=None,
+                sources=["upload", "clipboard"],
+                buttons=[],
+                height=300,
+                label="Picture",
+                elem_id="picture",
+            )
+            candidates = gr.Radio(
+                list(CANDIDATES), value="All", label="Choose among classes", elem_id="candidates"
+            )
+            risk = gr.Slider(
+                0,
+                1,
+                value=0.3,
+                step=0.05,
+                label="Risk you accept",
+                info="Where a class would be wrong more often, its superclass is named instead.",
+                visible=calibrated,
+                elem_id="risk",
+            )
+            bias = gr.Slider(
+                -MOST_BIAS,
+                MOST_BIAS,
+                value=0,
+                step=0.01,
+                label="Lean towards never-seen classes",
+                info="Right: name classes without pictures more often. Left: less often.",
+                elem_id="bias",
+            )
+        with gr.Column(scale=3, min_width=320):
+            answer = gr.HTML(note_html(HINT), elem_id="answer")
+
+    def show(path: str | None, among: str, accepted: float, leaning: float) -> str:
+        return named_picture(service, path, among, accepted, leaning)
+
+    asked: list[Any] = [picture, candidates, risk, bias]
+    triggers = [picture.change, candidates.change, risk.release, bias.release]
+    gr.on(
+        triggers,
+        show,
+        asked,
+        answer,
+        trigger_mode="always_last",
+        show_progress="minimal",
+        api_visibility="private",
+    )

@@ -1,0 +1,68 @@
+"""What the server refuses, each with the HTTP status that says so."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from zerokin.errors import InvalidInput, ZerokinError
+
+LONGEST_LINE = 400
+
+
+class Refusal(InvalidInput):
+    """A request that is understood but not granted."""
+
+    status: ClassVar[int] = 400
+
+
+class ReadOnly(Refusal):
+    """A change, where the server may change nothing."""
+
+    status = 403
+
+
+class Unknown(Refusal):
+    """Something that is not there."""
+
+    status = 404
+
+
+class Conflict(Refusal):
+    """A change that does not fit what is there."""
+
+    status = 409
+
+
+class TooLarge(Refusal):
+    """More bytes or pixels than the server takes."""
+
+    status = 413
+
+
+class Busy(Refusal):
+    """As many requests as the server takes are in hand already."""
+
+    status = 503
+
+
+def status_of(error: ZerokinError) -> int:
+    """Return the HTTP status for an error.
+
+    Examples
+    --------
+    >>> status_of(TooLarge("a whale")), status_of(InvalidInput("k must be a number"))
+    (413, 400)
+    """
+    return error.status if isinstance(error, Refusal) else 400
+
+
+def one_line(text: object) -> str:
+    r"""Return a message as one line of bounded length that every encoding of Unicode can carry.
+
+    Examples
+    --------
+    >>> one_line("no such\n class: \ud800")
+    'no such class: ?'
+    """
+    line = " ".join(str(text).split()).encode("utf-8", "replace").decode()
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"

@@ -1,0 +1,147 @@
+"""Running the application: a socket, signals, and an orderly end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from zerokin.app.application import LOOPBACK, create_app
+from zerokin.app.limits import Limits
+from zerokin.errors import InvalidInput, MissingExtra, ZerokinWarning
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+PATIENCE = 20  # seconds that requests in flight have to finish when the server is stopped
+
+
+def serve(
+    folder: str | os.PathLike[str],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    password: tuple[str, str] | None = None,
+    limits: Limits | None = None,
+    read_only: bool = False,
+    device: str | None = None,
+    ready: Callable[[str], None] = print,
+) -> None:
+    """Serve a bundle until SIGINT or SIGTERM; requests in flight are finished first.
+
+    Parameters
+    ----------
+    folder
+        The bundle.
+    host, port
+        Where to listen; port 0 takes a free one.
+    password
+        ``(user, password)`` that everyone has to give.
+    limits, read_only, device
+        As for `Service`.
+    ready
+        Told the page's address once it can be called.
+    """
+    try:
+        import gradio  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtra("the web page", "app") from error
+    from zerokin.app.service import Service
+
+    exposed = exposure(host, password)
+    if exposed is not None:
+        warnings.warn(exposed, ZerokinWarning, stacklevel=2)
+    listening = listen(host, port)
+    with listening, tempfile.TemporaryDirectory(prefix="zerokin-") as uploads:
+        os.environ["GRADIO_TEMP_DIR"] = uploads
+        service = Service(folder, limits=limits, read_only=read_only, device=device)
+        app = create_app(service, host=host, password=password)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=PATIENCE,
+            server_header=False,
+            ws="none",
+        )
+        own_port = listening.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        # uvicorn raises a signal again once it has stopped: then it must no longer kill.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
+        try:
+            _server(config, app, lambda: ready(f"http://{shown}:{own_port}")).run(
+                sockets=[listening]
+            )
+        finally:
+            service.close()
+
+
+def _server(config: Any, app: FastAPI, ready: Callable[[], None]) -> Any:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            # Open pages hold a connection each, which would not end by itself.
+            for route in app.routes:
+                stop = getattr(getattr(route, "app", None), "stop_event", None)
+                if stop is not None:
+                    stop.set()
+            await super().shutdown(sockets)
+
+    return Server(config)
+
+
+def exposure(host: str, password: tuple[str, str] | None) -> str | None:
+    """Return what to tell someone whose server anybody can use; None where nobody else can.
+
+    Examples
+    --------
+    >>> exposure("127.0.0.1", None), exposure("0.0.0.0", ("ada", "lovelace"))
+    (None, None)
+    """
+    if host in LOOPBACK or password is not None:
+        return None
+    return (
+        f"{host} can be reached from other machines, and there is no password: whoever finds it "
+        "can use the model; give --password, or stay on 127.0.0.1"
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, or say in one line why there is none."""
+    if not 0 <= port <= 65535:
+        raise InvalidInput(f"a port lies between 0 and 65535: got {port}")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot listen on {host} port {port} ({error.strerror or error}): "
+            "give another --port or --host"
+        ) from error
+
+
+def password_of(text: str | None) -> tuple[str, str] | None:
+    """Return user and password of ``USER:PASSWORD``.
+
+    Examples
+    --------
+    >>> password_of("ada:lovelace"), password_of(None)
+    (('ada', 'lovelace'), None)
+    """
+    if text is None:
+        return None
+    user, colon, password = text.partition(":")
+    if not colon or not user or not password:
+        raise InvalidInput("a password is given as USER:PASSWORD")
+    return user, password

@@ -1,0 +1,226 @@
+"""`Service`: one bundle, asked by many visitors at once and changed by one at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.app.batching import Batcher
+from zerokin.app.limits import Limits
+from zerokin.app.names import checked_name
+from zerokin.app.refusals import Busy, Conflict, ReadOnly, Unknown
+from zerokin.app.uploads import decode_upload
+from zerokin.data.pictures import Pictures
+from zerokin.errors import did_you_mean
+from zerokin.features.input import framed
+from zerokin.machine import available_cores
+from zerokin.recogniser import PictureAnswer, Recogniser, UnreadablePicture
+from zerokin.recogniser.answering import Answerer, Question
+from zerokin.recogniser.generations import read_pointer
+
+if TYPE_CHECKING:
+    from zerokin.recogniser.examples import Examples
+
+# On a CPU more pictures at a time are not faster each, they only make the first one wait.
+MOST_AT_ONCE = {"cpu": 8, "cuda": 32}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A picture as the network takes it, (3, side, side), and who answers it."""
+
+    name: str
+    square: NDArray[np.uint8]
+    answerer: Answerer
+
+
+class Service:
+    """A recogniser that many threads share.
+
+    Parameters
+    ----------
+    folder
+        The bundle.
+    limits
+        What is refused.
+    read_only
+        Let nobody add or remove classes.
+    device
+        ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        limits: Limits | None = None,
+        read_only: bool = False,
+        device: str | None = None,
+    ) -> None:
+        self.folder, self.read_only = Path(folder), read_only
+        self.limits = limits or Limits()
+        self._device = device
+        self._load()
+        self._model, self._change, self._counting = Lock(), Lock(), Lock()
+        self._in_hand = 0
+        self._decoders = ThreadPoolExecutor(available_cores(), "zerokin decoding")
+        kind = next(self.recogniser.learner.network_.parameters()).device.type
+        most = MOST_AT_ONCE.get(kind, MOST_AT_ONCE["cpu"])
+        self._batcher: Batcher[Asked, PictureAnswer] = Batcher(self._answer, most=most)
+
+    def _load(self) -> None:
+        # The pointer first: should the bundle change in between, the next change reads it again.
+        self._generation = read_pointer(self.folder).generation
+        self.recogniser = Recogniser.load(self.folder, device=self._device)
+        known = self.recogniser
+        self.examples: Examples = {name: known.examples(name) for name in known.classes.names}
+
+    @property
+    def in_hand(self) -> int:
+        """How many requests are being answered or wait."""
+        return self._in_hand
+
+    def ask(self, content: bytes, name: str, question: Question) -> Future[PictureAnswer]:
+        """Return what will hold the answer for a picture file; a bad question is refused at once.
+
+        Parameters
+        ----------
+        content
+            A picture file.
+        name
+            What answers and messages call it.
+        question
+            What is asked.
+        """
+        known = self.recogniser
+        answerer = Answerer(known.classifier, known.calibrations, question, self.examples)
+        promised: Future[PictureAnswer] = Future()
+        self._take_in()
+        promised.add_done_callback(self._let_go)
+        self._decoders.submit(self._decode, content, name, answerer, promised)
+        return promised
+
+    def ask_many(
+        self, pictures: Pictures, question: Question
+    ) -> Iterator[PictureAnswer | UnreadablePicture]:
+        """Yield answers just as ``zerokin predict`` does, between those of other visitors."""
+        self._take_in()
+        try:
+            stream = self.recogniser.recognise_stream(
+                pictures,
+                candidates=question.candidates,
+                k=question.k,
+                max_risk=question.max_risk,
+                unseen_bias=question.unseen_bias,
+            )
+            while True:
+                with self._model:
+                    answer = next(stream, None)
+                if answer is None:
+                    return
+                yield answer
+        finally:
+            self._let_go()
+
+    def add_class(
+        self,
+        name: str,
+        *,
+        attributes: Mapping[str, float] | None = None,
+        text: str | None = None,
+        vector: Sequence[float] | None = None,
+    ) -> int:
+        """Make a class known and save the bundle; return how many are known then."""
+        name = checked_name(name)
+        with self._changing() as known:
+            if name in known.classes.names:
+                raise Conflict(f"there is a class {name!r} already: remove it or choose a name")
+            known.add_class(name, attributes=attributes, text=text, vector=vector)
+            return self._keep(known)
+
+    def remove_class(self, name: str) -> int:
+        """Forget an unseen class and save the bundle; return how many are known then."""
+        with self._changing() as known:
+            names = known.classes.names
+            if name not in names:
+                raise Unknown(f"there is no class {name!r}{did_you_mean(name, names)}")
+            if known.seen[names.index(name)]:
+                raise Conflict(f"{name!r} was seen in training, so it cannot be forgotten")
+            known.remove_class(name)
+            return self._keep(known)
+
+    def close(self) -> None:
+        """Finish what is in hand and stop."""
+        self._decoders.shutdown()
+        self._batcher.close()
+
+    @contextmanager
+    def _changing(self) -> Iterator[Recogniser]:
+        """Give a copy to change, to one at a time: what others use stays as it is."""
+        if self.read_only:
+            raise ReadOnly("this server is read-only: classes cannot be added or removed")
+        with self._change:
+            if read_pointer(self.folder).generation != self._generation:
+                self._load()  # the bundle was changed by another process
+            yield copy(self.recogniser)
+
+    def _keep(self, known: Recogniser) -> int:
+        known.save(self.folder)
+        self._generation = read_pointer(self.folder).generation
+        self.recogniser = known
+        return len(known.classes)
+
+    def _take_in(self) -> None:
+        with self._counting:
+            if self._in_hand >= self.limits.waiting:
+                raise Busy(f"{self._in_hand} requests are in hand already: try again soon")
+            self._in_hand += 1
+
+    def _let_go(self, _: object = None) -> None:
+        with self._counting:
+            self._in_hand -= 1
+
+    def _decode(
+        self, content: bytes, name: str, answerer: Answerer, promised: Future[PictureAnswer]
+    ) -> None:
+        try:
+            picture = decode_upload(content, name, self.limits)
+            learner = self.recogniser.learner
+            square = framed(picture, learner.stored_side, learner.settings.framing)
+        # Also what nobody foresaw must reach the one who waits.
+        except BaseException as error:
+            if promised.set_running_or_notify_cancel():
+                promised.set_exception(error)
+            return
+        self._batcher.submit(Asked(name, square, answerer), promised)
+
+    def _answer(self, batch: Sequence[Asked]) -> list[PictureAnswer]:
+        squares = np.stack([asked.square for asked in batch]).transpose(0, 2, 3, 1)
+        with self._model:
+            features = self.recogniser.learner.transform(squares)
+        answers: list[PictureAnswer] = []
+        # The same question about the same classes is answered for many pictures at once.
+        rows = groupby(range(len(batch)), lambda row: _same(batch[row].answerer))
+        for _, group in rows:
+            own = list(group)
+            names = [batch[row].name for row in own]
+            answers += batch[own[0]].answerer.answer(features[own], names)
+        return answers
+
+
+def _same(answerer: Answerer) -> tuple[Any, ...]:
+    asked = answerer.question
+    candidates = asked.candidates
+    chosen = candidates if isinstance(candidates, str) else tuple(candidates or ())
+    return id(answerer.model), chosen, asked.k, asked.max_risk, asked.unseen_bias

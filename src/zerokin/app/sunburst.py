@@ -1,0 +1,100 @@
+"""The hierarchy as rings to click through, with the path to one class in full colour."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from zerokin.hierarchy.figures import (
+    PALE_SEEN,
+    PALE_SHARED,
+    PALE_UNSEEN,
+    SEEN,
+    SHARED,
+    UNSEEN,
+    leaf_order,
+    shown,
+    unseen_share,
+)
+from zerokin.recogniser import Recogniser
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+FADED = "#EDEDED"
+ROOT = "all"
+
+
+def sunburst(recogniser: Recogniser, found: str | None = None) -> go.Figure:
+    """Return the rings: superclasses inside, classes outside.
+
+    Parameters
+    ----------
+    recogniser
+        Whose classes.
+    found
+        A class whose path stands out.
+    """
+    import plotly.graph_objects as go
+
+    ids, labels, parents, values, colours = rings(recogniser, found)
+    figure = go.Figure(
+        go.Sunburst(
+            ids=ids,
+            # Plotly reads tags in labels.
+            labels=[escape(label, quote=False) for label in labels],
+            parents=parents,
+            values=values,
+            branchvalues="total",
+            marker={"colors": colours, "line": {"color": "white", "width": 1}},
+            hovertemplate="%{label}<br>%{value} classes<extra></extra>",
+            insidetextorientation="radial",
+            sort=False,
+        )
+    )
+    figure.update_layout(
+        margin={"l": 4, "r": 4, "t": 4, "b": 4},
+        height=640,
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, sans-serif", "size": 13},
+    )
+    return figure
+
+
+def rings(
+    recogniser: Recogniser, found: str | None = None
+) -> tuple[list[str], list[str], list[str], list[int], list[str]]:
+    """Return id, label, parent's id, number of classes and colour of every part, centre first."""
+    tree, names = recogniser.hierarchy, recogniser.classes.names
+    unseen = ~recogniser.seen
+    position = None if found is None else int(recogniser.classes.index(found)[0])
+    ids, labels, parents = [ROOT], [f"{len(names)} classes"], [""]
+    values, colours = [len(names)], ["rgba(0,0,0,0)"]
+    top = 0 if tree is None else tree.n_layers
+    for layer in range(top, 0, -1):
+        assert tree is not None
+        own, share = tree.labels(layer), unseen_share(tree, layer, unseen)
+        for node, name in enumerate(tree.node_names(layer)):
+            above = ROOT if layer == top else f"{layer + 1}.{tree.parents(layer)[node]}"
+            on_path = None if position is None else bool(own[position] == node)
+            ids.append(f"{layer}.{node}")
+            labels.append(shown(name))
+            parents.append(above)
+            values.append(int((own == node).sum()))
+            colours.append(_colour(float(share[node]), on_path))
+    for i in range(len(names)) if tree is None else leaf_order(tree).tolist():
+        ids.append(f"0.{i}")
+        labels.append(names[i])
+        parents.append(ROOT if tree is None else f"1.{tree.labels(1)[i]}")
+        values.append(1)
+        on_path = None if position is None else i == position
+        colours.append(_colour(float(unseen[i]), True if on_path is None else on_path))
+    return ids, labels, parents, values, colours
+
+
+def _colour(share: float, on_path: bool | None) -> str:
+    if on_path is False:
+        return FADED
+    kind = 1 if 0 < share < 1 else 2 if share else 0
+    strong, pale = (SEEN, SHARED, UNSEEN), (PALE_SEEN, PALE_SHARED, PALE_UNSEEN)
+    return strong[kind] if on_path else pale[kind]

@@ -1,0 +1,54 @@
+"""Bytes that a visitor sent, decoded as a picture or refused in one line."""
+
+from __future__ import annotations
+
+import io
+from contextlib import suppress
+
+from PIL import Image
+
+from zerokin.app.limits import Limits
+from zerokin.app.refusals import TooLarge
+from zerokin.data.pictures import decode
+from zerokin.errors import InvalidInput
+
+# Of what Pillow opens, some formats run other programs (EPS) or fetch other files.
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
+
+
+def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
+    """Return a picture, upright and in RGB.
+
+    Parameters
+    ----------
+    content
+        A picture file.
+    name
+        What messages call it.
+    limits
+        Refused beyond them, before anything is decoded.
+    """
+    if not content:
+        raise InvalidInput(f"picture {name} is empty")
+    if len(content) > limits.upload_bytes:
+        raise TooLarge(
+            f"picture {name} has {len(content):,} bytes, over the limit of {limits.upload_bytes:,}"
+        )
+    size = _size(content)
+    if size is None:
+        raise InvalidInput(
+            f"picture {name} is damaged, or none of {', '.join(FORMATS)}: send another"
+        )
+    if size[0] * size[1] > limits.pixels:
+        raise TooLarge(
+            f"picture {name} has {size[0]} × {size[1]} pixels, over the limit of "
+            f"{limits.pixels:,}: make it smaller"
+        )
+    return decode(content, name)
+
+
+def _size(content: bytes) -> tuple[int, int] | None:
+    # Pillow raises many kinds on damaged input.
+    with suppress(Exception), Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+        return picture.size
+    return None

@@ -1,0 +1,64 @@
+"""``serve``: a bundle as a web page."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zerokin.commands.arguments import out
+from zerokin.errors import InvalidInput, ZerokinWarning
+
+PASSWORD_VARIABLE = "ZEROKIN_PASSWORD"
+
+
+def serve(
+    model: Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")],
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="port to listen on; 0: a free one")] = 7860,
+    password: Annotated[
+        str | None,
+        typer.Option(
+            metavar="USER:PASSWORD",
+            envvar=PASSWORD_VARIABLE,
+            show_envvar=True,
+            help="what every visitor has to give",
+        ),
+    ] = None,
+    max_upload_mb: Annotated[float, typer.Option(help="most megabytes of a request")] = 50,
+    max_pixels: Annotated[int, typer.Option(help="most pixels of a picture")] = 50_000_000,
+    queue: Annotated[int, typer.Option(help="most requests in hand at once")] = 64,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="let nobody add or remove classes")
+    ] = False,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+) -> None:
+    """Open a bundle as a web page and an HTTP interface, on this machine."""
+    from zerokin.app.limits import MEGABYTE, Limits
+    from zerokin.app.server import exposure, password_of
+    from zerokin.app.server import serve as run
+    from zerokin.recogniser.generations import read_pointer
+
+    limits = Limits(upload_bytes=int(max_upload_mb * MEGABYTE), pixels=max_pixels, waiting=queue)
+    if not max_upload_mb > 0:
+        raise InvalidInput(f"--max-upload-mb must be above 0: got {max_upload_mb}")
+    read_pointer(model)  # a wrong folder is told before the libraries are loaded
+    admitted = password_of(password)
+    exposed = exposure(host, admitted)
+    if exposed is not None:
+        print(f"zerokin: {exposed}", file=sys.stderr)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZerokinWarning)  # it is printed above
+        run(
+            model,
+            host=host,
+            port=port,
+            password=admitted,
+            limits=limits,
+            read_only=read_only,
+            device=device,
+            ready=lambda address: out.print(f"{address} (Ctrl-C stops)", soft_wrap=True),
+        )
