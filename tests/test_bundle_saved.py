@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -322,3 +324,51 @@ def test_a_change_that_fails_changes_nothing(bundle, monkeypatch):
     lock = bundle / ".lock"
     assert {**after, lock: 0} == {**before, lock: 0}
     assert "new one" not in Recogniser.load(bundle).classes.names
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(tmp_path):
+    def full(root):
+        (root / "word.txt").write_text("x")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(InvalidInput, match=r"cannot write .*: No space left on device"):
+        write_generation(tmp_path / "bundle", full)
+    assert [path.name for path in (tmp_path / "bundle").iterdir()] == [".lock"]
+
+
+def test_readers_beside_a_writer_never_see_a_mixture(tmp_path):
+    folder = tmp_path / "bundle"
+
+    def words(number):
+        def fill(root):
+            for name in ("a.txt", "b.txt"):
+                (root / name).write_text(str(number))
+
+        return fill
+
+    def write():
+        for number in range(1, 60):
+            write_generation(folder, words(number))
+
+    def read(root):
+        return [(root / name).read_text() for name in ("a.txt", "b.txt")]
+
+    write_generation(folder, words(0))
+    writer = Thread(target=write)
+    writer.start()
+    found = []
+    while writer.is_alive():
+        one, other = read_generation(folder, read)[0]
+        assert one == other
+        found.append(int(one))
+    writer.join()
+    assert found == sorted(found)
+    assert read_generation(folder, read)[0] == ["59", "59"]
+
+
+def test_threads_add_classes_side_by_side(kept):
+    recogniser = Recogniser.load(kept[0])
+    vectors = np.random.default_rng(0).random((16, 80))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: recogniser.add_class(f"new {i}", vector=vectors[i]), range(16)))
+    assert {f"new {i}" for i in range(16)} <= set(recogniser.classes.names)

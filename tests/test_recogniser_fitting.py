@@ -226,3 +226,18 @@ def test_classes_told_in_words_are_encoded_alike_when_fitted_and_when_added(
     assert set(asked) == {"minilm"}
     with pytest.raises(InvalidInput, match="not by attributes: give text"):
         again.add_class("x", attributes={"legs": 1})
+
+
+def test_a_taxonomy_may_give_the_superclasses_and_classes_still_join(folder, tmp_path):
+    dataset = zerokin.load_dataset(f"folder={folder}")
+    kinds = [(name.split()[-1],) for name in dataset.classes.names]
+    tree = zerokin.ClassHierarchy.from_taxonomy(kinds, names=dataset.classes.names)
+    recogniser = fitted(folder, hierarchy=tree)
+    answer = recogniser.recognise(next((folder / "test").glob("*/*.png")))[0]
+    assert [step.name for step in answer.superclasses] == [answer.best.name.split()[-1]]
+    recogniser.add_class("blue prancet", vector=dataset.classes.vectors[-1])
+    position = int(recogniser.classes.index("blue prancet")[0])
+    assert recogniser.hierarchy.labels(1)[position] == recogniser.hierarchy.labels(1)[-2]
+    wrong = tree.select(list(reversed(dataset.classes.names)))
+    with pytest.raises(InvalidInput, match="in their order"):
+        fitted(folder, hierarchy=wrong)

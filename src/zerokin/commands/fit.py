@@ -16,6 +16,14 @@ from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, ZerokinWarning
 
 
+class GroupingName(StrEnum):
+    """What superclasses are made from."""
+
+    kmeans = "kmeans"
+    agglomerative = "agglomerative"
+    taxonomy = "taxonomy"
+
+
 class ModeName(StrEnum):
     """What a network is trained on."""
 
@@ -52,6 +60,11 @@ def fit(
             help="with --fine-tune: also train one for each validation fold, to choose honestly",
         ),
     ] = True,
+    grouping: Annotated[
+        GroupingName | None,
+        typer.Option("--by", help="pictures: superclasses from this, not as validation chooses"),
+    ] = None,
+    branching: Annotated[int, typer.Option("-t", "--branching", help="with --by: t")] = 2,
     side: Annotated[int | None, typer.Option(help="pictures: their side, in pixels")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     resume: Annotated[
@@ -88,6 +101,12 @@ def fit(
             "fold_networks": fold_networks,
             "random_state": seed,
         }
+        if grouping is not None:
+            from zerokin.hierarchy.of_dataset import build_hierarchy
+
+            options["hierarchy"] = build_hierarchy(
+                dataset, grouping.value, branching=branching, random_state=seed
+            )
         fit_pictures(dataset, folder, resume, options)
         return
     if finetune:

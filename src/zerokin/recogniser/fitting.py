@@ -63,7 +63,8 @@ def fit_recogniser(
     calibrated
         Learn on validation classes how far answers can be trusted.
     hierarchy
-        Superclasses of all classes; by default they are clustered from the semantics.
+        Superclasses of all classes, in their order; by default they are clustered from the
+        semantics.
     fold_networks
         With ``finetune``, train a network for each validation fold that has never seen the
         fold's classes. Without, choice and calibration rest on a network that has seen them, and
@@ -80,6 +81,7 @@ def fit_recogniser(
     if len(dataset.seen) < 2:
         raise InvalidInput(f"{dataset.name} has {len(dataset.seen)} seen classes: it needs two")
     dataset.pictures  # noqa: B018  refuses features before anything is trained
+    hierarchy = None if hierarchy is None else _with_semantics(hierarchy, dataset)
     network, trained = _network(learner, finetune)
     _prepare(network, dataset, hierarchy, again=finetune)
     use_folds = enough_folds(dataset)
@@ -90,7 +92,7 @@ def fit_recogniser(
         _train(network, dataset, hierarchy, source, _below(folder, "network"), quiet=quiet)
         features = network.transform(source, quiet=quiet)
         if use_folds and fold_networks:
-            of_folds = _fold_features(network, dataset, source, folder, quiet=quiet)
+            of_folds = _fold_features(network, dataset, hierarchy, source, folder, quiet=quiet)
     elif folder is not None:
         features = extract_features(
             network, dataset, Path(folder) / "features.safetensors", quiet=quiet
@@ -160,6 +162,20 @@ def _with_vectors(dataset: Dataset) -> Dataset:
     return dataset
 
 
+def _with_semantics(hierarchy: ClassHierarchy, dataset: Dataset) -> ClassHierarchy:
+    """Return superclasses that know their classes' vectors, so that a class can join them."""
+    if hierarchy.names != dataset.classes.names:
+        raise InvalidInput("the hierarchy must list the classes of the data set, in their order")
+    layers = range(1, hierarchy.n_layers + 1)
+    named = hierarchy.has_node_names
+    return ClassHierarchy(
+        [hierarchy.labels(layer) for layer in layers],
+        names=hierarchy.names,
+        semantics=dataset.semantics,
+        node_names=[hierarchy.node_names(layer) for layer in layers] if named else None,
+    )
+
+
 def _network(
     learner: FeatureLearner | Mapping[str, Any] | None, finetune: bool
 ) -> tuple[FeatureLearner, bool]:
@@ -204,6 +220,7 @@ def _train(
 def _fold_features(
     network: FeatureLearner,
     dataset: Dataset,
+    hierarchy: ClassHierarchy | None,
     source: PictureSource,
     folder: str | os.PathLike[str] | None,
     *,
@@ -212,10 +229,12 @@ def _fold_features(
     """Return features by a network for each fold; only those of training pictures are filled."""
     found = []
     train = dataset.split.train
+    # A fold knows nothing of unseen classes.
+    tree = None if hierarchy is None else hierarchy.select(dataset.seen.tolist())
     for number in range(1, len(dataset.split.folds) + 1):
         own = copy(network)
         _train(
-            own, dataset.fold(number), None, source, _below(folder, f"fold-{number}"), quiet=quiet
+            own, dataset.fold(number), tree, source, _below(folder, f"fold-{number}"), quiet=quiet
         )
         read = own.transform(source.select(train), quiet=quiet)
         whole = np.zeros((len(dataset), read.shape[1]), np.float32)

@@ -31,7 +31,7 @@ GENERATION = re.compile(r"v-[0-9a-f]{12}")
 PART = re.compile(r"\.v-[0-9a-f]{12}\.part")
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 HASH = re.compile(r"[0-9a-f]{64}")
-READS = 3
+READS = 10
 
 Files = dict[str, str]
 """The hash of every file of a generation by its path, whose parts are joined by ``/``."""

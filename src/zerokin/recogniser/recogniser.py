@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +86,7 @@ class Recogniser:
         self.about = dict(about or {})
         self._examples = dict(examples or {})
         self._known = Known(classifier, classes)
+        self._changing = Lock()
         self._origin: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
@@ -213,35 +215,36 @@ class Recogniser:
         """
         if not isinstance(name, str) or not name.strip():
             raise InvalidInput(f"a class needs a name: got {name!r}")
-        known = self._known
-        if name in known.classes.names:
-            raise InvalidInput(f"there is a class {name!r} already: remove it or choose a name")
-        values = class_vector(
-            name,
-            known.classes,
-            known.classifier.semantics_.shape[1],
-            vector=vector,
-            attributes=attributes,
-            text=text,
-        )
-        # The copy is changed by assignment alone, so that answers under way keep the old one.
-        classifier = copy(known.classifier).add_class(name, values)
-        self._known = Known(classifier, _extended(known.classes, name, values, text))
+        with self._changing:
+            known = self._known
+            if name in known.classes.names:
+                raise InvalidInput(f"there is a class {name!r} already: remove it or choose a name")
+            values = class_vector(
+                name,
+                known.classes,
+                known.classifier.semantics_.shape[1],
+                vector=vector,
+                attributes=attributes,
+                text=text,
+            )
+            # The copy is changed by assignment alone, so that answers under way keep the old one.
+            classifier = copy(known.classifier).add_class(name, values)
+            self._known = Known(classifier, _extended(known.classes, name, values, text))
         return self
 
     def remove_class(self, name: str) -> Recogniser:
         """Forget an unseen class; one that was seen in training cannot be forgotten."""
-        known = self._known
-        position = int(known.classes.index(name)[0])
-        if position in known.classifier.seen_:
-            raise InvalidInput(
-                f"{name!r} was seen in training, so the network and the classifier have learned "
-                "from it: fit without it, or leave it out of the candidates"
-            )
-        if len(known.classes) == 1:
-            raise InvalidInput(f"{name!r} is the only class: there must be one")
-        kept = np.delete(np.arange(len(known.classes)), position)
-        self._known = Known(without_class(known.classifier, position), known.classes.select(kept))
+        with self._changing:
+            known = self._known
+            position = int(known.classes.index(name)[0])
+            if position in known.classifier.seen_:
+                raise InvalidInput(
+                    f"{name!r} was seen in training, so the network and the classifier have "
+                    "learned from it: fit without it, or leave it out of the candidates"
+                )
+            kept = np.delete(np.arange(len(known.classes)), position)
+            smaller = without_class(known.classifier, position)
+            self._known = Known(smaller, known.classes.select(kept))
         return self
 
     def save(self, folder: str | os.PathLike[str]) -> None:

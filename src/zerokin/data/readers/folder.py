@@ -33,7 +33,7 @@ def read_folder(source: str, folder: Path) -> Dataset:
     if not sheet.exists():
         raise MissingFile(
             f"no classes.csv in {folder}: write one with the columns name, role (seen or unseen), "
-            "and attribute columns or a description"
+            f"and attribute columns or a description (`zerokin init folder={folder}` starts it)"
         )
     table = OwnClasses(sheet)
     samples = _find_samples(folder, table)
