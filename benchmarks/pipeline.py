@@ -21,7 +21,7 @@ from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input import open_source, training_view
 from zerokin.features.training import Recipe
 from zerokin.features.training.draws import variation_generator
-from zerokin.features.training.loop import TrainingRun
+from zerokin.features.training.run import TrainingRun
 
 
 def pictures_per_second(

@@ -18,7 +18,7 @@ import torch._dynamo  # noqa: F401
 from training_parts import epochs_seen, network, recipe, source, targets
 from zerokin.features.input import PictureSource
 from zerokin.features.networks import save_weights
-from zerokin.features.training import checkpoint, loop, train
+from zerokin.features.training import checkpoint, run, train
 from zerokin.features.training.log import TrainingLog
 
 # What is trained, and the moment at which it is killed: there are 4 steps an epoch and a checkpoint
@@ -136,7 +136,7 @@ def in_a_process(*arguments):
 
 def main():
     root = Path(sys.argv[1])
-    assert loop.CHECKPOINT_SECONDS > 60  # so that only steps decide
+    assert run.CHECKPOINT_SECONDS > 60  # so that only steps decide
     for name, (settings, (moment, number)) in SCENARIOS.items():
         assert in_a_process(settings, root / name / "whole", None, 0) == 0, name
         ended = in_a_process(settings, root / name / "killed", moment, number)

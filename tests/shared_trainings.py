@@ -15,7 +15,7 @@ from torch.nn import functional
 from training_parts import epochs_seen, network, recipe, source, targets
 from zerokin.errors import InvalidInput
 from zerokin.features.networks import save_weights
-from zerokin.features.training import loop, train
+from zerokin.features.training import run, train
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
 
 # Trained in one process and in two, which must end alike.
@@ -65,14 +65,14 @@ def stop_early(rank, folder):
 def save_by_the_clock(rank, folder):
     """Return the steps of the checkpoints where the leading process alone finds that time is up."""
     ticks, written = count(step=1000.0 if rank == 0 else 0.001), []
-    save, clock = loop.checkpoint.save_checkpoint, loop.time
-    loop.checkpoint.save_checkpoint = lambda *given: written.append(given[2]["progress"]["step"])
-    loop.time, loop.CLOCK_STEPS = SimpleNamespace(perf_counter=lambda: next(ticks)), 3
+    save, clock = run.checkpoint.save_checkpoint, run.time
+    run.checkpoint.save_checkpoint = lambda *given: written.append(given[2]["progress"]["step"])
+    run.time, run.CLOCK_STEPS = SimpleNamespace(perf_counter=lambda: next(ticks)), 3
     once = recipe(epochs=1)
     try:
         train(network(), source(), targets(), once, folder=folder, device="cpu", quiet=True)
     finally:
-        loop.checkpoint.save_checkpoint, loop.time = save, clock
+        run.checkpoint.save_checkpoint, run.time = save, clock
     return written
 
 

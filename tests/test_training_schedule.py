@@ -14,7 +14,7 @@ from training_parts import network, recipe, records, source, targets, weights
 from zerokin.features.training import Recipe, train
 from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.draws import epoch_order, seed_dropout, variation_generator
-from zerokin.features.training.loop import TrainingRun
+from zerokin.features.training.run import TrainingRun
 from zerokin.features.training.schedule import rate
 
 STEPS = 4

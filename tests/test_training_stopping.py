@@ -187,3 +187,9 @@ def test_an_interrupted_training_goes_on_in_the_same_process(tmp_path):
     train(learned, source(), targets(), recipe(), folder=tmp_path, device="cpu", quiet=True)
     found, expected = weights(learned), weights(whole)
     assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_a_loss_that_is_no_longer_finite_stops_the_training(tmp_path):
+    hopeless = recipe(epochs=3, lr=1e30)
+    with pytest.raises(InvalidInput, match=r"no longer finite at step .*: lower lr"):
+        train(network(), source(), targets(), hopeless, device="cpu", quiet=True)

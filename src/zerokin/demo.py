@@ -132,6 +132,7 @@ def _features(
         head_multiplier=1.0,
         weight_decay=0.05,
         warmup=min(2, epochs),
+        layer_weight=0.1,
         side=SIDE,
         augmentation=Augmentation(area=(0.7, 1.0), brightness=0.1, saturation=0.1),
         seed=seed,

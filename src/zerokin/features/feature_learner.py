@@ -25,8 +25,10 @@ from zerokin.features.networks import (
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.reading import View, read_all
 from zerokin.features.saved import read_features, write_features
-from zerokin.features.training.loop import Epoch, Targets, train
+from zerokin.features.training.fingerprint import weights_digest
+from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
+from zerokin.features.training.records import Epoch, Targets
 from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.of_dataset import Grouping, build_hierarchy
@@ -202,6 +204,7 @@ class FeatureLearner:
             folder=folder,
             validate=validate,
             patience=patience,
+            origin=weights_digest(self.network_),
             quiet=quiet,
             **options,
         )
@@ -253,7 +256,9 @@ class FeatureLearner:
     def torch_device(self) -> torch.device:
         """Where the network works."""
         chosen = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return torch.device(chosen)
+        # Every process that torchrun starts has a GPU of its own.
+        rank = os.environ.get("LOCAL_RANK")
+        return torch.device(f"cuda:{rank}" if chosen == "cuda" and rank else chosen)
 
     @property
     def view(self) -> View:

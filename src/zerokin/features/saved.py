@@ -21,8 +21,8 @@ from zerokin.features.networks import (
     save_weights,
 )
 from zerokin.features.networks.weight_files import load_weights
-from zerokin.features.training.loop import Epoch
 from zerokin.features.training.recipe import Recipe
+from zerokin.features.training.records import Epoch
 from zerokin.files import replacing_folder
 from zerokin.hierarchy import ClassHierarchy
 

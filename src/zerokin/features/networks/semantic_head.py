@@ -77,12 +77,11 @@ class SemanticImage(nn.Module):
             else nn.Linear(d_z, d_f)
         )
 
-    def cosines(self, features: Tensor, directions: Tensor) -> Tensor:
-        """Return cosines of features (B, d_f) with classes of unit semantics (n, d_z), (B, n)."""
+    def cosines(self, standard: Tensor, directions: Tensor) -> Tensor:
+        """Return cosines of standardised features (B, d_f) with unit semantics (n, d_z), (B, n)."""
         # In full precision, as all cosines; unit semantics have entries of the size 1 / √d_z.
-        with torch.autocast(features.device.type, enabled=False):
+        with torch.autocast(standard.device.type, enabled=False):
             images = self.layers(directions * directions.shape[1] ** 0.5)
-            standard = self.standardise(features.to(directions))
             return _cosines(standard, functional.normalize(images, dim=1))
 
 
@@ -165,8 +164,9 @@ class SemanticHead(nn.Module):
         """Return logits for features (B, d_f) and feature maps (B, C, h, w) if it reads them."""
         projections = cast("list[SemanticProjection]", list(self.projections))
         estimates = [projection(features, maps) for projection in projections]
+        standard = self._standardised(features)
         logits = [
-            self.scale * self._compared(features, estimate, self.get_buffer(f"prototypes_{number}"))
+            self.scale * self._compared(standard, estimate, self.get_buffer(f"prototypes_{number}"))
             for number, estimate in enumerate(estimates)
         ]
         errors = [
@@ -194,14 +194,22 @@ class SemanticHead(nn.Module):
     def compare(self, features: Tensor, estimates: Tensor, semantics: Matrix) -> Tensor:
         """Return cosines of features (B, d_f) and their estimates (B, d_z) with any classes."""
         directions = self._directions(_matrix(semantics, "semantics", self.d_z))
-        return self._compared(features, estimates, directions)
+        return self._compared(self._standardised(features), estimates, directions)
 
-    def _compared(self, features: Tensor, estimates: Tensor, directions: Tensor) -> Tensor:
+    def _standardised(self, features: Tensor) -> Tensor | None:
+        """Return features as the image of semantics has them; None where there is no image."""
+        if self.image is None:
+            return None
+        with torch.autocast(features.device.type, enabled=False):
+            standard: Tensor = self.image.standardise(features.to(self.centre))
+        return standard
+
+    def _compared(self, standard: Tensor | None, estimates: Tensor, directions: Tensor) -> Tensor:
         """Return cosines with classes, in the space of semantics or averaged over both spaces."""
         cosines = _cosines(estimates, directions)
-        if self.image is None:
+        if self.image is None or standard is None:
             return cosines
-        return (cosines + self.image.cosines(features, directions)) / 2
+        return (cosines + self.image.cosines(standard, directions)) / 2
 
     def _directions(self, semantics: Tensor) -> Tensor:
         return functional.normalize(semantics.to(self.centre) - self.centre, dim=1)

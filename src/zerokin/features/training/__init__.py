@@ -1,6 +1,7 @@
 """Training feature networks: recipes, exact resumption, logs, one process or many."""
 
-from zerokin.features.training.loop import Epoch, Targets, train
+from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
+from zerokin.features.training.records import Epoch, Targets
 
 __all__ = ["Epoch", "Recipe", "Targets", "train"]

@@ -2,76 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
-from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from zerokin.errors import InvalidInput
-from zerokin.features.input.augmentation import training_view
-from zerokin.features.input.sources import PictureSource, Rows
-from zerokin.features.networks.losses import hierarchy_loss, semantic_loss
+from zerokin.features.input.sources import PictureSource
 from zerokin.features.networks.network import FeatureNetwork
-from zerokin.features.networks.semantic_head import SemanticHead
-from zerokin.features.networks.weight_files import read_weights, save_weights
-from zerokin.features.training import checkpoint
-from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.display import TrainingDisplay
-from zerokin.features.training.draws import epoch_order, seed_dropout, variation_generator
-from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
-from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
-from zerokin.features.training.schedule import rate
-from zerokin.features.training.synchronised import SynchronisedBatchNorm
-
-BEST = "best.safetensors"
-CHECKPOINT_SECONDS = 300.0
-CLOCK_STEPS = 20
-
-Validate = Callable[[FeatureNetwork], float]
-
-
-class Targets(NamedTuple):
-    """What the pictures show."""
-
-    classes: NDArray[np.int64]
-    """(N,): 0 … p − 1 among the seen classes"""
-    layers: NDArray[np.int64]
-    """(N, n_r): the superclass in each layer"""
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """What an epoch came to."""
-
-    epoch: int
-    step: int
-    loss: dict[str, float]
-    seconds: float
-    pictures_per_second: float
-    validation: float | None = None
-
-
-@dataclass
-class Progress:
-    """How far a training is: all of its state that is no tensor."""
-
-    step: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-    epochs: list[dict[str, Any]] = field(default_factory=list)
-    best_epoch: int = 0
-    best_score: float = float("-inf")
+from zerokin.features.training.records import Epoch, Targets
+from zerokin.features.training.run import TrainingRun, Validate
 
 
 def train(
@@ -87,6 +30,7 @@ def train(
     checkpoint_every: int | None = None,
     log_every: int = 50,
     tensorboard: bool = False,
+    origin: str | None = None,
     quiet: bool = False,
 ) -> list[Epoch]:
     """Train a network in place.
@@ -118,6 +62,9 @@ def train(
         Steps between log lines.
     tensorboard
         Also write TensorBoard's event files.
+    origin
+        What the network starts from, such as a hash of its first weights: a checkpoint of a
+        training with another origin is refused.
     quiet
         Show no progress.
 
@@ -138,7 +85,7 @@ def train(
     if tensorboard and folder is None:
         raise InvalidInput("tensorboard=True needs a folder to write to")
     run = TrainingRun(
-        network, source, targets, recipe, None if folder is None else Path(folder), device
+        network, source, targets, recipe, None if folder is None else Path(folder), device, origin
     )
     try:
         run.resume()
@@ -162,319 +109,3 @@ def train(
     finally:
         run.release()
     return [Epoch(**record) for record in run.progress.epochs]
-
-
-class TrainingRun:
-    """A training under way."""
-
-    def __init__(
-        self,
-        network: FeatureNetwork,
-        source: PictureSource,
-        targets: Targets,
-        recipe: Recipe,
-        folder: Path | None,
-        device: str | None,
-    ) -> None:
-        _check_counts(source, targets)
-        self.network, self.source, self.recipe, self.folder = network, source, recipe, folder
-        self.accelerator = make_accelerator(recipe.precision, device)
-        self.device: torch.device = self.accelerator.device
-        self.leads: bool = self.accelerator.is_main_process
-        self.processes: int = self.accelerator.num_processes
-        self.batch_size = min(recipe.batch_size, len(source))
-        self.part_size, left = divmod(self.batch_size, self.processes * recipe.accumulation)
-        if left:
-            raise InvalidInput(
-                f"a batch of {self.batch_size} cannot be shared evenly by {self.processes} "
-                f"processes × {recipe.accumulation} accumulated parts: change batch_size"
-            )
-        # The rest of an epoch, less than a batch, is left out; another one in every epoch.
-        self.steps_per_epoch = len(source) // self.batch_size
-        self.total_steps = recipe.epochs * self.steps_per_epoch
-        self.side = recipe.side or network.backbone.input_size
-        self.targets = Targets(
-            *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
-        )
-        network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.shared, self.optimiser = self.accelerator.prepare(network, _optimiser(network, recipe))
-        self.average = WeightAverage(network, recipe.average) if recipe.average else None
-        self.loss = (
-            partial(semantic_loss, mu=recipe.reconstruction)
-            if isinstance(network.head, SemanticHead)
-            else hierarchy_loss
-        )
-        self.fingerprint = {
-            **recipe.as_dict(),
-            "backbone": network.backbone.name,
-            "pictures": len(source),
-            "targets": _digest(*targets),
-            "parameters": sum(value.numel() for value in network.parameters()),
-            # What a head itself holds besides weights: the semantics of classes and superclasses.
-            "semantics": _digest(
-                *(value.cpu().numpy() for value in network.head.buffers(recurse=False))
-            ),
-        }
-        self.progress = Progress()
-        self.kept: dict[str, Tensor] = {}
-
-    def resume(self) -> None:
-        """Go on from the checkpoint in the folder, if there is one."""
-        if self.folder is not None and self.leads:
-            checkpoint.tidy(self.folder, (checkpoint.NAME, BEST, LOG))
-        path = self.folder and self.folder / checkpoint.NAME
-        if path is None or not path.exists():
-            return
-        groups, state = checkpoint.load_checkpoint(path)
-        _refuse_other(state["fingerprint"], self.fingerprint, path)
-        self.network.load_state_dict(groups["network"])
-        checkpoint.restore_optimiser(self.optimiser, groups.get("optimiser", {}))
-        if self.average is not None:
-            self.average.load(groups["average"])
-        self.progress = Progress(**state["progress"])
-
-    def save(self) -> None:
-        """Write a checkpoint of the present moment."""
-        self.saved = time.perf_counter()
-        if self.folder is None or not self.leads:
-            return
-        groups = {
-            "network": self.network.state_dict(),
-            "optimiser": checkpoint.optimiser_tensors(self.optimiser),
-            "average": {} if self.average is None else self.average.tensors,
-        }
-        state = {"fingerprint": self.fingerprint, "progress": asdict(self.progress)}
-        checkpoint.save_checkpoint(self.folder / checkpoint.NAME, groups, state)
-
-    def epoch(
-        self,
-        log: TrainingLog,
-        display: TrainingDisplay,
-        log_every: int,
-        checkpoint_every: int | None,
-    ) -> None:
-        """Go through the rest of the epoch that is under way."""
-        progress, first = self.progress, self.progress.step
-        number = first // self.steps_per_epoch
-        self.started, self.first = time.perf_counter(), first
-        self._training_mode()
-        sums: dict[str, Tensor] = {}
-        carried = dict(progress.sums)
-        feed = self.source.batches(rows for _, _, rows in self._plan(number, first))
-        plan = self._plan(number, first)
-        self.saved = time.perf_counter()
-        synchronised = SynchronisedBatchNorm() if self.processes > 1 else nullcontext()
-        for step in range(first, (number + 1) * self.steps_per_epoch):
-            for group in self.optimiser.param_groups:
-                group["lr"] = rate(self.recipe, step, self.steps_per_epoch, group=group["name"])
-            losses: dict[str, Tensor] = {}
-            for _ in range(self.recipe.accumulation):
-                _, part, rows = next(plan)
-                with synchronised:
-                    self._add(losses, self.learn_from(next(feed), rows, step, part))
-            self.update()
-            self._add(sums, losses)
-            progress.step = step + 1
-            if self.average is not None:
-                self.average.update(progress.step)
-            display.at(progress.step, number + 1)
-            if progress.step % log_every == 0:
-                shown = self._means(losses, 1)
-                display.losses(shown)
-                log.write({"step": progress.step, "loss": shown})
-            if progress.step % self.steps_per_epoch and self._due(checkpoint_every):
-                progress.sums = self._summed(carried, sums)
-                self.save()
-        progress.sums = self._summed(carried, sums)
-
-    def _due(self, checkpoint_every: int | None) -> bool:
-        """Tell whether it is time for a checkpoint, the same in every process."""
-        if checkpoint_every is not None:
-            return self.progress.step % checkpoint_every == 0
-        # Clocks differ: the leading process decides, and the others ask only now and then.
-        if self.processes > 1 and self.progress.step % CLOCK_STEPS:
-            return False
-        return leading(self.accelerator, time.perf_counter() - self.saved) > CHECKPOINT_SECONDS
-
-    def finish_epoch(self, validate: Validate | None, log: TrainingLog) -> Epoch:
-        """Validate, record and save what the epoch came to."""
-        progress = self.progress
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        seconds = time.perf_counter() - self.started
-        shown = (progress.step - self.first) * self.batch_size
-        number = progress.step // self.steps_per_epoch
-        score = None if validate is None else self._validated(validate)
-        epoch = Epoch(
-            epoch=number,
-            step=progress.step,
-            loss={k: round(v / self.steps_per_epoch, 6) for k, v in progress.sums.items()},
-            seconds=round(seconds, 3),
-            pictures_per_second=round(shown / seconds, 1),
-            validation=score,
-        )
-        progress.sums = {}
-        progress.epochs.append(asdict(epoch))
-        if score is not None and score > progress.best_score:
-            progress.best_epoch, progress.best_score = number, score
-            self._keep_best()
-        # First the line, then the checkpoint: stopped in between, the line is written again.
-        log.write({**asdict(epoch), "lr": self.rates()})
-        self.save()
-        return epoch
-
-    def exhausted(self, patience: int | None) -> bool:
-        """Tell whether validation has not improved for too long."""
-        progress = self.progress
-        done = progress.step // self.steps_per_epoch
-        return patience is not None and done > 0 and done - progress.best_epoch >= patience
-
-    def finish(self, *, best: bool) -> None:
-        """Leave the network with the weights that count."""
-        if self.average is not None:
-            self.average._swap()
-        if best and self.progress.best_epoch:
-            if self.folder is not None:
-                self.accelerator.wait_for_everyone()
-                self.kept = read_weights(self.folder / BEST)
-            self.network.load_state_dict(self.kept)
-        self.network.eval()
-        self.accelerator.wait_for_everyone()
-
-    def release(self) -> None:
-        """Give the network back as it came: Accelerate wraps `forward` for mixed precision."""
-        for name in ("forward", "_original_forward"):
-            self.network.__dict__.pop(name, None)
-
-    def rates(self) -> dict[str, float]:
-        """Return the learning rates of the latest step."""
-        return {group["name"]: group["lr"] for group in self.optimiser.param_groups}
-
-    def _plan(self, epoch: int, first: int) -> Iterator[tuple[int, int, Rows]]:
-        """Yield step, part and rows of everything this process learns from in the epoch."""
-        order = epoch_order(len(self.source), seed=self.recipe.seed, epoch=epoch)
-        for step in range(first, (epoch + 1) * self.steps_per_epoch):
-            start = (step - epoch * self.steps_per_epoch) * self.batch_size
-            batch = order[start : start + self.batch_size]
-            for part in range(self.recipe.accumulation):
-                yield step, part, batch[self._share(part)]
-
-    def _share(self, part: int) -> slice:
-        start = (part * self.processes + self.accelerator.process_index) * self.part_size
-        return slice(start, start + self.part_size)
-
-    def learn_from(self, pictures: Tensor, rows: Rows, step: int, part: int) -> dict[str, Tensor]:
-        """Add the gradient of one part of a batch; return its losses."""
-        recipe = self.recipe
-        generator = variation_generator(seed=recipe.seed, step=step)
-        drawn = recipe.augmentation.draw(self.batch_size, generator)[self._share(part)]
-        with torch.no_grad():
-            pictures = pictures.to(self.device, non_blocking=True)
-            view = training_view(pictures, drawn, self.side)
-            view = view.contiguous(memory_format=torch.channels_last)
-        seed_dropout(seed=recipe.seed, step=step, process=self.accelerator.process_index, part=part)
-        return self.backward(view, rows, last=part == recipe.accumulation - 1)
-
-    def backward(self, view: Tensor, rows: Rows, *, last: bool = True) -> dict[str, Tensor]:
-        """Pass a view of some pictures through the network and back; return the losses."""
-        accumulation = self.recipe.accumulation
-        index = torch.from_numpy(rows).to(self.device, non_blocking=True)
-        with nullcontext() if last else self.accelerator.no_sync(self.shared):
-            loss, parts = self.loss(
-                self.shared(view),
-                self.targets.classes[index],
-                self.targets.layers[index],
-                self.recipe.layer_weight,
-            )
-            self.accelerator.backward(loss / accumulation)
-        losses = {"total": loss.detach(), **parts}
-        return {name: value / accumulation for name, value in losses.items()}
-
-    def update(self) -> None:
-        """Take a step along the gradients."""
-        if self.recipe.clip_norm is not None:
-            self.accelerator.clip_grad_norm_(self.shared.parameters(), self.recipe.clip_norm)
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
-
-    def _training_mode(self) -> None:
-        self.shared.train()
-        if self.recipe.frozen_batch_norm:
-            for module in self.network.modules():
-                if isinstance(module, nn.modules.batchnorm._BatchNorm):
-                    module.eval()
-
-    def _validated(self, validate: Validate) -> float:
-        self.network.eval()
-        with self.average.in_place() if self.average is not None else nullcontext():
-            # Every process must stop after the same epoch: one score counts.
-            return leading(self.accelerator, float(validate(self.network)))
-
-    def _keep_best(self) -> None:
-        with self.average.in_place() if self.average is not None else nullcontext():
-            if self.folder is None:
-                self.kept = {k: v.detach().clone() for k, v in self.network.state_dict().items()}
-            elif self.leads:
-                save_weights(self.network, self.folder / BEST)
-
-    @staticmethod
-    def _add(sums: dict[str, Tensor], more: dict[str, Tensor]) -> None:
-        for name, value in more.items():
-            # In float64: a resumed sum must not differ by the rounding of a longer one.
-            sums[name] = sums.get(name, 0.0) + value.double()
-
-    def _means(self, sums: dict[str, Tensor], steps: int) -> dict[str, float]:
-        """Return sums as numbers, averaged over processes: the one place that waits for a GPU."""
-        if not sums:
-            return {}
-        stacked = torch.stack(list(sums.values())) / steps
-        whole = self.accelerator.reduce(stacked, "mean") if self.processes > 1 else stacked
-        return dict(zip(sums, (float(value) for value in whole.tolist()), strict=True))
-
-    def _summed(self, carried: dict[str, float], sums: dict[str, Tensor]) -> dict[str, float]:
-        return {
-            name: carried.get(name, 0.0) + value for name, value in self._means(sums, 1).items()
-        }
-
-
-def _check_counts(source: PictureSource, targets: Targets) -> None:
-    if len(source) == 0:
-        raise InvalidInput("there are no training pictures: give some")
-    for name, given in targets._asdict().items():
-        if len(source) != len(given):
-            raise InvalidInput(
-                f"{len(source):,} pictures but {len(given):,} labels ({name}): give one each"
-            )
-
-
-def _optimiser(network: FeatureNetwork, recipe: Recipe) -> torch.optim.Optimizer:
-    groups = network.parameter_groups(recipe.lr, recipe.head_multiplier)
-    if recipe.optimiser == "adamw":
-        return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay)
-    return torch.optim.SGD(
-        groups,
-        momentum=recipe.momentum,
-        weight_decay=recipe.weight_decay,
-        nesterov=recipe.momentum > 0,
-    )
-
-
-def _digest(*arrays: NDArray[Any]) -> str:
-    content = hashlib.sha256()
-    for given in arrays:
-        content.update(f"{given.shape}".encode() + np.ascontiguousarray(given).tobytes())
-    return content.hexdigest()[:16]
-
-
-def _refuse_other(
-    there: dict[str, Any], here: dict[str, Any], path: Path, prefix: str = ""
-) -> None:
-    for name, value in here.items():
-        other = there.get(name)
-        if isinstance(value, dict) and isinstance(other, dict):
-            _refuse_other(other, value, path, f"{name}.")
-        elif other != value:
-            raise InvalidInput(
-                f"{path} is of another training ({prefix}{name} {other} there, {value} here): "
-                "use another folder, or remove the file to start over"
-            )
