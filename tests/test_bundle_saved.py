@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -372,3 +373,15 @@ def test_threads_add_classes_side_by_side(kept):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: recogniser.add_class(f"new {i}", vector=vectors[i]), range(16)))
     assert {f"new {i}" for i in range(16)} <= set(recogniser.classes.names)
+
+
+def test_the_licence_in_the_card_can_be_filled_in_and_stays(bundle):
+    card = generation(bundle) / "README.md"
+    text = card.read_text()
+    card.write_text(re.sub(r"(## Licence\n\n).*?\n\n(## Use)", r"\1CC BY 4.0, *birds*\n\n\2", text))
+    assert card.read_text() != text
+    Recogniser.load(bundle).add_class("new one", vector=np.ones(80)).save(bundle)
+    Recogniser.load(bundle).add_class("next", vector=np.ones(80)).save(bundle)
+    text = (generation(bundle) / "README.md").read_text()
+    assert "## Licence\n\nCC BY 4.0, *birds*\n\n## Use" in text
+    assert "next" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
     from zerokin.recogniser.recogniser import Recogniser
 
 NAMES_SHOWN = 60
+NO_LICENCE = (
+    "To be filled in by whoever passes this on: the licence of the pictures, of the network's "
+    "first weights, and of this bundle."
+)
+LICENCE = re.compile(r"^## Licence\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
 
 def model_card(recogniser: Recogniser) -> str:
@@ -23,14 +29,26 @@ def model_card(recogniser: Recogniser) -> str:
         *_measured(recogniser.metrics),
         *_limits(recogniser),
         "## Licence",
-        "To be filled in by whoever passes this on: the licence of the pictures, of the network's "
-        "first weights, and of this bundle.",
+        str(recogniser.about.get("licence") or NO_LICENCE),
         "## Use",
         "    zerokin predict THIS_FOLDER picture.jpg …\n"
         '    zerokin add-class THIS_FOLDER "a new class" --attributes "…"',
         "Everything here is safetensors, JSON, CSV and JPEG: nothing is executed when loaded.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def filled_in_licence(card: str) -> str | None:
+    """Return what somebody wrote under *Licence* in a card; None if that is still to be done.
+
+    Examples
+    --------
+    >>> filled_in_licence("# Birds\\n\\n## Licence\\n\\nCC BY 4.0\\n\\n## Use\\n")
+    'CC BY 4.0'
+    """
+    found = LICENCE.search(card)
+    text = "" if found is None else found[1].strip()
+    return None if text in ("", NO_LICENCE) else text
 
 
 def _what(recogniser: Recogniser) -> Iterator[str]:

@@ -16,7 +16,7 @@ from zerokin._version import __version__
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput
 from zerokin.recogniser.generations import read_generation, write_generation
-from zerokin.recogniser.model_card import model_card
+from zerokin.recogniser.model_card import filled_in_licence, model_card
 from zerokin.recognition.answer_calibration import AnswerCalibration
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
@@ -79,6 +79,9 @@ def read_recogniser(
             metrics=_read_json(root / METRICS),
             about=about.get("about") if isinstance(about.get("about"), dict) else {},
         )
+        licence = filled_in_licence((root / CARD).read_text(encoding="utf-8", errors="replace"))
+        if licence is not None:
+            recogniser.about["licence"] = licence
         _refuse_misfits(recogniser, root)
         return recogniser
 
