@@ -39,11 +39,11 @@ def model_card(recogniser: Recogniser) -> str:
 
 
 def filled_in_licence(card: str) -> str | None:
-    """Return what somebody wrote under *Licence* in a card; None if that is still to be done.
+    r"""Return what somebody wrote under *Licence* in a card; None if that is still to be done.
 
     Examples
     --------
-    >>> filled_in_licence("# Birds\\n\\n## Licence\\n\\nCC BY 4.0\\n\\n## Use\\n")
+    >>> filled_in_licence("# Birds\n\n## Licence\n\nCC BY 4.0\n\n## Use\n")
     'CC BY 4.0'
     """
     found = LICENCE.search(card)
