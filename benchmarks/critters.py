@@ -11,6 +11,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.data import load_dataset
 from zerokin.data.critters import (
     PICTURES_PER_SPECIES,
     SPECIES,
@@ -18,7 +19,9 @@ from zerokin.data.critters import (
     render,
     validation_folds,
 )
-from zerokin.features.attribute_cnn import train_attribute_cnn
+from zerokin.data.pictures import ArrayPictures
+from zerokin.demo import demo_learner
+from zerokin.features.input import open_source
 from zerokin.progress import track
 
 Array = NDArray[np.float64]
@@ -123,19 +126,17 @@ def main() -> None:
     started = time.perf_counter()
     on_unseen: list[float] = []
     on_seen: list[float] = []
+    critters = load_dataset("critters").with_inputs(ArrayPictures(pictures))
+    source = open_source(critters.pictures, pictures.shape[1], quiet=True)
     for seed in arguments.seeds:
-        network = train_attribute_cnn(
-            pictures[train],
-            raw_semantics[labels[train]],
-            epochs=arguments.epochs,
-            seed=seed,
-            quiet=False,
-        )
+        learner = demo_learner("end-to-end", seed=seed, epochs=arguments.epochs)
+        learner.fit(critters, source=source, quiet=False)
+        estimates = learner.transform(source)[:, -semantics.shape[1] :].astype(np.float64)
         for rows_, classes, found in (
             (test_unseen, unseen, on_unseen),
             (test_seen, seen, on_seen),
         ):
-            nearest = nearest_class(network.semantics(pictures[rows_]), semantics, classes)
+            nearest = nearest_class(estimates[rows_], semantics, classes)
             found.append(per_class_top1(nearest, labels[rows_]))
     each = (time.perf_counter() - started) / len(arguments.seeds)
     rows.append((f"small CNN, {arguments.epochs} epochs", on_unseen, on_seen, each))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from rich.table import Table
 from zerokin.data import Dataset, load_dataset
 from zerokin.data.critters.sheet import picture_sheet
 from zerokin.evaluation.metrics import per_class_top1
-from zerokin.features.feature_learner import FeatureLearner
+from zerokin.features.feature_learner import FeatureLearner, Mode
 from zerokin.features.input.augmentation import Augmentation
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.features.training import Recipe
@@ -78,16 +77,15 @@ def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoR
 
     rows = [DemoRow("chance", 100 / len(critters.unseen), 100 / len(critters.seen), 0.0)]
 
-    def add(name: str, features: NDArray[np.float32], seconds: float, **params: Any) -> Any:
+    def add(
+        name: str, features: NDArray[np.float32], training: float, **params: Any
+    ) -> ZeroShotClassifier:
         started = time.perf_counter()
         model = _fit(critters, tree, features, **params)
-        row = _measure(name, critters, lambda: model.decision_function(features))
-        rows.append(
-            DemoRow(
-                row.method, row.unseen, row.seen, round(seconds + time.perf_counter() - started, 1)
-            )
-        )
-        screen.print(f"{name}: {row.unseen:.1f} % of pictures of unseen species named")
+        unseen, seen = _accuracies(critters, model.decision_function(features))
+        seconds = round(training + time.perf_counter() - started, 1)
+        rows.append(DemoRow(name, unseen, seen, seconds))
+        screen.print(f"{name}: {unseen:.1f} % of the pictures of unseen species named rightly")
         return model
 
     untouched, seconds = _features(critters, tree, source, "classes", seed=seed, epochs=0)
@@ -114,17 +112,8 @@ def _show_hierarchy(screen: Console, tree: ClassHierarchy, critters: Dataset, fo
     screen.print(f"hierarchy drawn in {folder}: {', '.join(written)}")
 
 
-def _features(
-    critters: Dataset,
-    tree: ClassHierarchy,
-    source: PictureSource,
-    mode: str,
-    *,
-    seed: int,
-    epochs: int,
-) -> tuple[NDArray[np.float32], float]:
-    """Train a network in one of its modes; return the features of all pictures, and the seconds."""
-    started = time.perf_counter()
+def demo_learner(mode: Mode, *, seed: int = 0, epochs: int = EPOCHS) -> FeatureLearner:
+    """Return the demo's small network in one of its modes, untrained."""
     recipe = Recipe(
         epochs=epochs,
         optimiser="adamw",
@@ -137,9 +126,9 @@ def _features(
         augmentation=Augmentation(area=(0.7, 1.0), brightness=0.1, saturation=0.1),
         seed=seed,
     )
-    learner = FeatureLearner(
+    return FeatureLearner(
         "small",
-        mode,  # type: ignore[arg-type]
+        mode,
         weights=None,
         recipe=recipe,
         device="cpu",
@@ -147,6 +136,20 @@ def _features(
         stored_side=SIDE,
         scale=10.0,
     )
+
+
+def _features(
+    critters: Dataset,
+    tree: ClassHierarchy,
+    source: PictureSource,
+    mode: Mode,
+    *,
+    seed: int,
+    epochs: int,
+) -> tuple[NDArray[np.float32], float]:
+    """Train a network; return the features of all pictures, and the seconds it took."""
+    started = time.perf_counter()
+    learner = demo_learner(mode, seed=seed, epochs=epochs)
     learner.fit(critters, hierarchy=tree, source=source, quiet=epochs == 0)
     return learner.transform(source), time.perf_counter() - started
 
@@ -164,18 +167,18 @@ def _fit(
     )
 
 
-def _measure(
-    name: str, critters: Dataset, score: Callable[[], NDArray[np.floating]]
-) -> DemoRow:
-    scores = score()
+def _accuracies(critters: Dataset, scores: NDArray[np.floating]) -> tuple[float, float]:
+    """Return per-class top-1 of unseen species among unseen ones, and of seen among seen ones."""
 
     def accuracy(samples: NDArray[np.int64], candidates: NDArray[np.int64]) -> float:
         named = candidates[scores[np.ix_(samples, candidates)].argmax(axis=1)]
         return per_class_top1(critters.evaluation_labels(samples), named)
 
-    unseen = accuracy(critters.split.test_unseen, critters.unseen)
-    seen = accuracy(critters.split.test_seen, critters.seen)
-    return DemoRow(name, unseen, seen, 0.0)
+    split = critters.split
+    return (
+        accuracy(split.test_unseen, critters.unseen),
+        accuracy(split.test_seen, critters.seen),
+    )
 
 
 def _show_results(screen: Console, rows: list[DemoRow]) -> None:
