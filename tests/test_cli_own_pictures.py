@@ -277,6 +277,7 @@ def test_a_fit_that_is_interrupted_goes_on(zerokin, folder, tmp_path):
     error = process.communicate()[1]
     assert process.returncode == 130
     assert f"the same command goes on from {kept}" in error
+    assert error.endswith("zerokin: interrupted\n")
     assert "Traceback" not in error
     assert not out.exists()
     status, printed, error = zerokin(*arguments)

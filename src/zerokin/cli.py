@@ -23,6 +23,8 @@ from zerokin.commands.train import ablation, train
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import replacing
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     help="Recognise classes you have no pictures of, through the superclasses they share.",
     no_args_is_help=True,
@@ -394,6 +396,8 @@ def main() -> None:
     except ZerokinError as error:
         print(f"zerokin: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("zerokin: interrupted", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as ended:
+        # Typer turns an interruption into this status, without a word.
+        if ended.code == INTERRUPTED:
+            print("zerokin: interrupted", file=sys.stderr)
+        raise
