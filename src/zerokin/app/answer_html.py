@@ -52,15 +52,16 @@ def _headline(answer: PictureAnswer, max_risk: float | None) -> str:
         )
     hedged, best = answer.hedged, answer.best
     if hedged is not None and hedged.layer != 0 and max_risk is not None:
-        sure = "" if hedged.probability is None else f", {percent(hedged.probability)} probable"
+        likeliest = f"The likeliest class is {as_html(best.name)}{_small(best.probability)}."
         if hedged.name == ANYTHING:
-            name, why = "It could be anything", "no answer is safe enough"
-        else:
-            name, why = f"Some kind of: {as_html(hedged.name)}", f"a superclass{sure}"
+            return (
+                '<div class="zk-head zk-none"><h2>Not sure</h2><p>No answer keeps within the risk '
+                f"of {percent(max_risk)} that you accept. {likeliest}</p></div>"
+            )
         return (
-            f'<div class="zk-head"><h2>{name}</h2><p>{why}. Naming a single class would be wrong '
-            f"more often than the {percent(max_risk)} you accept; the likeliest is "
-            f"{as_html(best.name)}.</p></div>"
+            f'<div class="zk-head"><h2>Some kind of {as_html(hedged.name)}</h2><p>A single class '
+            f"would be wrong more often than the {percent(max_risk)} you accept, this superclass "
+            f"is safe{_small(hedged.probability)}. {likeliest}</p></div>"
         )
     sure = "" if best.probability is None else f"{percent(best.probability)} probable, "
     return f'<div class="zk-head"><h2>{as_html(best.name)}</h2><p>{sure}{_role(best)}.</p></div>'
@@ -68,7 +69,7 @@ def _headline(answer: PictureAnswer, max_risk: float | None) -> str:
 
 def _role(best: RankedClass) -> str:
     if best.seen:
-        return "a class it was shown pictures of"
+        return "a class with training pictures"
     return "a class it never saw a picture of"
 
 

@@ -32,7 +32,7 @@ def named_batch(service: Service, paths: list[str] | None, candidates: str, k: i
 def batch_tab(service: Service) -> None:
     """Lay the tab out."""
     with gr.Row():
-        with gr.Column(scale=2, min_width=280):
+        with gr.Column(scale=2, min_width=240):
             files = gr.File(
                 file_count="multiple",
                 type="filepath",
@@ -43,7 +43,7 @@ def batch_tab(service: Service) -> None:
             candidates = gr.Radio(list(CANDIDATES), value="All", label="Choose among classes")
             k = gr.Slider(1, MOST_RANKED, value=1, step=1, label="Classes for each picture")
             start = gr.Button("Name them all", variant="primary", elem_id="start")
-        with gr.Column(scale=3, min_width=320):
+        with gr.Column(scale=3, min_width=240):
             table = gr.HTML(
                 note_html("The answers will stand here, with a CSV file to download."),
                 elem_id="batch",

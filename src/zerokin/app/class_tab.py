@@ -96,7 +96,7 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
     kind = known_by(service.recogniser.classes)
     lists: list[gr.Dropdown] = []
     with gr.Row():
-        with gr.Column(scale=3, min_width=320):
+        with gr.Column(scale=3, min_width=240):
             name = gr.Textbox(label="Name of the new class", elem_id="new-name", max_lines=1)
             add = gr.Button("Add the class", variant="primary", elem_id="add", render=False)
             done = gr.HTML(elem_id="added", render=False)
@@ -107,7 +107,7 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
             add.interactive = not service.read_only
             add.render()
             done.render()
-        with gr.Column(scale=2, min_width=280):
+        with gr.Column(scale=2, min_width=240):
             gone = gr.Dropdown(
                 removable(service),
                 value=None,
@@ -167,10 +167,17 @@ def _sliders(service: Service, name: Any, like: Any, chosen: Any, add: Any, done
 
     def sliders(start: str | None, wanted: Sequence[str]) -> None:
         values = attribute_values(service.recogniser, start)
-        scales = [
-            gr.Slider(low, high, value=values[attribute], label=tidy_attribute(attribute))
-            for attribute in wanted
-        ]
+        with gr.Row():
+            scales = [
+                gr.Slider(
+                    low,
+                    high,
+                    value=values[attribute],
+                    label=tidy_attribute(attribute),
+                    min_width=220,
+                )
+                for attribute in wanted
+            ]
 
         def from_sliders(given: str, *numbers: float) -> str:
             own = values | dict(zip(wanted, numbers, strict=True))
@@ -179,4 +186,4 @@ def _sliders(service: Service, name: Any, like: Any, chosen: Any, add: Any, done
         add.click(from_sliders, [name, *scales], done, api_visibility="private")
 
     # Drawn anew whenever other attributes are chosen.
-    gr.render(inputs=[like, chosen], triggers=[chosen.change, like.change])(sliders)
+    gr.render(inputs=[like, chosen])(sliders)

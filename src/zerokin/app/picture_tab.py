@@ -45,7 +45,7 @@ def picture_tab(service: Service) -> None:
     """Lay the tab out."""
     calibrated = bool(service.recogniser.calibrations)
     with gr.Row():
-        with gr.Column(scale=2, min_width=280):
+        with gr.Column(scale=2, min_width=240):
             picture = gr.Image(
                 type="filepath",
                 image_mode=None,
@@ -77,7 +77,7 @@ def picture_tab(service: Service) -> None:
                 info="Right: name classes without pictures more often. Left: less often.",
                 elem_id="bias",
             )
-        with gr.Column(scale=3, min_width=320):
+        with gr.Column(scale=3, min_width=240):
             answer = gr.HTML(note_html(HINT), elem_id="answer")
 
     def show(path: str | None, among: str, accepted: float, leaning: float) -> str:

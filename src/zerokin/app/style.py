@@ -5,8 +5,11 @@ from __future__ import annotations
 from zerokin.hierarchy.figures import SEEN, UNSEEN
 
 CSS = f"""
-.gradio-container {{ max-width: 1120px !important; margin: 0 auto !important; }}
-.gradio-container .prose.zk-title h1 {{ margin: 0; }}
+.gradio-container {{ width: 100% !important; max-width: 1120px !important; min-width: 0 !important;
+  margin: 0 auto !important; }}
+.gradio-container .main {{ width: 100% !important; box-sizing: border-box;
+  padding: 1rem clamp(.5rem, 3vw, 2rem) !important; }}
+#picture img {{ width: 100%; height: 100%; object-fit: contain; }}
 .zk-title h1 {{ font-size: 1.5rem; margin: .4rem 0 0; }}
 .zk-title p {{ margin: .1rem 0 .4rem; color: var(--body-text-color-subdued); }}
 .zk-answer h2 {{ font-size: 1.6rem; margin: 0; line-height: 1.25; overflow-wrap: anywhere; }}
@@ -32,6 +35,7 @@ CSS = f"""
 .zk-kin figure {{ margin: 0; max-width: 190px; }}
 .zk-pictures {{ display: flex; gap: .25rem; }}
 .zk-pictures img {{ width: 88px; height: 88px; object-fit: cover; border-radius: 6px; margin: 0; }}
+.zk-kin figcaption small {{ display: block; }}
 .zk-kin figcaption {{ font-size: .9rem; margin-top: .25rem; overflow-wrap: anywhere; }}
 .zk-note {{ padding: .55rem .8rem; border-radius: 6px; margin: .3rem 0;
   background: var(--background-fill-secondary); overflow-wrap: anywhere; }}
@@ -39,13 +43,16 @@ CSS = f"""
 .zk-bad {{ border-left: 4px solid #D55E00; }}
 .zk-skipped {{ font-size: .9rem; color: var(--body-text-color-subdued); }}
 .zk-scroll {{ overflow-x: auto; }}
-.zk-batch td, .zk-batch th {{ padding: .3rem .5rem !important; text-align: left; }}
+.zk-batch td, .zk-batch th {{ padding: .3rem .5rem !important; text-align: left;
+  border-color: var(--border-color-primary) !important; }}
 .zk-button, a.zk-button {{ display: inline-block; padding: .5rem 1rem; border-radius: 6px;
   background: {SEEN}; color: white !important; text-decoration: none !important; }}
 .zk-legend span {{ display: inline-block; width: .8rem; height: .8rem; border-radius: 3px;
   margin: 0 .3rem 0 .8rem; vertical-align: -1px; }}
 @media (max-width: 640px) {{
   .zk-role {{ display: none; }}
+  .tab-container button {{ padding-left: .55rem !important;
+    padding-right: .55rem !important; }}
   .zk-ranked th {{ width: 42%; }}
   .zk-pictures img {{ width: 72px; height: 72px; }}
 }}

@@ -42,13 +42,14 @@ def sunburst(recogniser: Recogniser, found: str | None = None) -> go.Figure:
         go.Sunburst(
             ids=ids,
             # Plotly reads tags in labels.
-            labels=[escape(label, quote=False) for label in labels],
+            labels=[escape(label, quote=False).replace(", ", ",<br>") for label in labels],
             parents=parents,
             values=values,
             branchvalues="total",
             marker={"colors": colours, "line": {"color": "white", "width": 1}},
             hovertemplate="%{label}<br>%{value} classes<extra></extra>",
-            insidetextorientation="radial",
+            leaf={"opacity": 1},
+            insidetextorientation="auto",
             sort=False,
         )
     )

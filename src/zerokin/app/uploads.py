@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from contextlib import suppress
 
 from PIL import Image
 
@@ -34,7 +33,12 @@ def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
         raise TooLarge(
             f"picture {name} has {len(content):,} bytes, over the limit of {limits.upload_bytes:,}"
         )
-    size = _size(content)
+    try:
+        size = _size(content)
+    except Image.DecompressionBombError:
+        raise TooLarge(
+            f"picture {name} has far more than {limits.pixels:,} pixels: make it smaller"
+        ) from None
     if size is None:
         raise InvalidInput(
             f"picture {name} is damaged, or none of {', '.join(FORMATS)}: send another"
@@ -48,7 +52,11 @@ def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
 
 
 def _size(content: bytes) -> tuple[int, int] | None:
+    try:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+            return picture.size
+    except Image.DecompressionBombError:
+        raise
     # Pillow raises many kinds on damaged input.
-    with suppress(Exception), Image.open(io.BytesIO(content), formats=FORMATS) as picture:
-        return picture.size
-    return None
+    except Exception:
+        return None

@@ -1,0 +1,94 @@
+"""A small bundle to serve, made once for all tests of the web page."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from own_pictures import fitted, write_critter_folder
+
+ROOT = Path(__file__).parents[1]
+
+
+@cache
+def animals() -> Path:
+    """Folder of pictures."""
+    folder = Path(tempfile.mkdtemp(prefix="zerokin-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return write_critter_folder(folder / "animals")
+
+
+@cache
+def _bundle() -> Path:
+    fitted(animals()).save(animals().parent / "bundle")
+    return animals().parent / "bundle"
+
+
+def bundle(place: Path) -> Path:
+    """Copy of a bundle that a test may change."""
+    return Path(shutil.copytree(_bundle(), place / "bundle"))
+
+
+def test_pictures() -> list[Path]:
+    """Pictures that were not trained on."""
+    return sorted((animals() / "test").glob("*/*.png"))
+
+
+test_pictures.__test__ = False
+
+
+def rounded(value):
+    """Round every number: a batch of another size differs in the last bits."""
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", **more}
+
+
+def zerokin(*arguments: object, cwd: Path | None = None, **more: str):
+    """Run the command line."""
+    return subprocess.run(
+        [sys.executable, "-m", "zerokin", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=environment(**more),
+        timeout=120,
+    )
+
+
+@contextmanager
+def running(folder: Path, *options: str, **more: str):
+    """Give a server's address and process; it is stopped in the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "zerokin", "serve", str(folder), "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(**more),
+    )
+    try:
+        line = process.stdout.readline()
+        found = re.match(r"(http://\S+)", line)
+        if found is None:
+            raise AssertionError(f"{line!r}: {process.stderr.read()}")
+        yield found[1], process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(60)
+        process.stdout.close()
+        process.stderr.close()
