@@ -148,6 +148,8 @@ def _replace(folder: Path, former: Pointer | None, fill: Callable[[Path], None])
     try:
         fill(part)
         files = _hashes(part)
+        # What could not be read back is not written.
+        assert dict(_flattened(_nested(files), "", folder / POINTER)) == files
         if former is not None:
             _link_unchanged(part, files, folder / former.generation)
         name = _free_name(folder, files)
