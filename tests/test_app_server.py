@@ -1,0 +1,111 @@
+"""The server as a process: it starts, answers, stops in order and comes back as it was."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import pytest
+
+pytest.importorskip("gradio")
+pytest.importorskip("plotly")
+
+from served import bundle, environment, rounded, running, test_pictures, zerokin
+
+
+def ask(address, path="/api/predict", content=None):
+    with urllib.request.urlopen(address + path, content, timeout=60) as response:
+        return json.loads(response.read())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return bundle(tmp_path)
+
+
+def test_answers_equal_the_command_lines_and_sigterm_finishes_what_is_in_flight(folder):
+    file = test_pictures()[0]
+    with running(folder) as (address, process):
+        assert address.startswith("http://127.0.0.1:")
+        given = ask(address, "/api/predict?k=3&max_risk=0.3", file.read_bytes())
+        said = zerokin("predict", folder, file, "--json", "-k", 3, "--max-risk", 0.3)
+        assert rounded(given | {"picture": str(file)}) == rounded(json.loads(said.stdout))
+        answers = []
+        threads = [
+            threading.Thread(target=lambda: answers.append(ask(address, content=file.read_bytes())))
+            for _ in range(12)
+        ]
+        for thread in threads:
+            thread.start()
+        while not ask(address, "/api/health")["in_hand"] and len(answers) < 12:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join(60)
+        assert process.wait(60) == 0
+        # Whoever had come in by then was answered; a thread that came later found nobody.
+        assert answers
+        assert all(one["answer"] == given["ranked"][0]["name"] for one in answers)
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_killed_and_started_again_it_knows_what_it_knew(folder):
+    body = json.dumps({"name": "new <b>one</b>", "vector": [1.0] * 80}).encode()
+    with running(folder) as (address, process):
+        assert ask(address, "/api/classes", body)["classes"] == 14
+        before = ask(address, "/api/classes")
+        process.kill()
+        process.wait(30)
+    with running(folder) as (address, process):
+        assert ask(address, "/api/classes") == before
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+
+
+def test_a_taken_port_and_a_folder_without_a_bundle_are_one_line(folder, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        said = zerokin("serve", folder, "--port", taken.getsockname()[1])
+    assert (said.returncode, said.stderr.count("\n")) == (2, 1)
+    assert "give another --port" in said.stderr
+    said = zerokin("serve", tmp_path / "nothing")
+    assert (said.returncode, said.stderr.count("\n")) == (2, 1)
+    said = zerokin("serve", folder, "--password", "no-colon")
+    assert (said.returncode, said.stderr.count("\n")) == (2, 1)
+    said = zerokin("serve", folder, "--queue", "0")
+    assert "waiting must be at least 1" in said.stderr
+
+
+def test_other_machines_without_a_password_are_warned_of_and_the_variable_gives_one(folder):
+    with running(folder, "--host", "0.0.0.0") as (address, process):
+        process.terminate()
+        assert process.wait(60) == 0
+        assert "there is no password" in process.stderr.read()
+    with running(folder, ZEROKIN_PASSWORD="ada:lovelace") as (address, process):
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            ask(address, "/api/health")
+        process.terminate()
+        assert process.wait(60) == 0
+
+
+def test_zerokin_imports_and_complains_in_one_line_without_the_extra(folder):
+    code = (
+        "import sys; sys.modules['gradio'] = None\n"
+        "import zerokin, zerokin.app\n"
+        "from zerokin.errors import MissingExtra\n"
+        "try:\n    zerokin.app.serve(sys.argv[1], port=0)\n"
+        "except MissingExtra as error:\n    print(error)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=120,
+    )
+    assert "pip install 'zerokin[app]'" in said.stdout
