@@ -26,7 +26,9 @@ def mutate_safetensors(content: bytes, others: Sequence[bytes], rng: Random) -> 
     if action == 0:
         return (rng.choice(BOUNDARIES) % 2**64).to_bytes(8, "little") + content[8:]
     if action == 1 and values:
-        special = rng.choice((b"\0\0\xc0\x7f", b"\0\0\x80\x7f", b"\0\0\x80\xff", b"\xff\xff\x7f\x7f"))
+        special = rng.choice(
+            (b"\0\0\xc0\x7f", b"\0\0\x80\x7f", b"\0\0\x80\xff", b"\xff\xff\x7f\x7f")
+        )
         at = rng.randrange(0, max(1, len(values) // 4)) * 4
         values = values[:at] + special + values[at + 4 :]
     elif action == 2:
@@ -84,7 +86,9 @@ def mutate_tar(content: bytes, others: Sequence[bytes], rng: Random) -> bytes:
         binary = b"\x80" + (size % 2**88).to_bytes(11, "big")
         head[124:136] = rng.choice((octal, binary, b"-0000000001\0", b"x" * 12))
     elif action == 2:
-        head[156:157] = rng.choice((b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"S", b"L", b"x", b"g"))
+        head[156:157] = rng.choice(
+            (b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"S", b"L", b"x", b"g")
+        )
     elif action == 3:
         head[157:257] = rng.choice(NAMES).encode("utf-8", "replace")[:100].ljust(100, b"\0")
     else:
@@ -99,7 +103,10 @@ def mutate_zip(content: bytes, others: Sequence[bytes], rng: Random) -> bytes:
     """Change a field of a member's heads or of the archive's end."""
     mark, fields = rng.choice(
         (
-            (CENTRAL, ((8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (38, 4), (42, 4))),
+            (
+                CENTRAL,
+                ((8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (38, 4), (42, 4)),
+            ),
             (LOCAL, ((6, 2), (8, 2), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2))),
             (END, ((8, 2), (10, 2), (12, 4), (16, 4), (20, 2))),
         )
@@ -113,8 +120,10 @@ def mutate_zip(content: bytes, others: Sequence[bytes], rng: Random) -> bytes:
     offset, width = rng.choice(fields)
     value = rng.choice((*BOUNDARIES, 8, 9, 12, 14, 99, 0o120777 << 16, 0o020666 << 16))
     start = at + offset
-    return content[:start] + (value % (1 << 8 * width)).to_bytes(width, "little") + (
-        content[start + width :]
+    return (
+        content[:start]
+        + (value % (1 << 8 * width)).to_bytes(width, "little")
+        + (content[start + width :])
     )
 
 

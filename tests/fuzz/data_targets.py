@@ -107,7 +107,8 @@ def _make_words(folder: Path) -> None:
     rows = [f"{word} {' '.join(map(str, row))}" for word, row in zip(words, vectors, strict=True)]
     text = "\n".join(rows).encode() + b"\n"
     head = b"%d 3\n" % len(words)
-    binary = b"".join(w.encode() + b" " + v.tobytes() + b"\n" for w, v in zip(words, vectors))
+    pairs = zip(words, vectors, strict=True)
+    binary = b"".join(word.encode() + b" " + row.tobytes() + b"\n" for word, row in pairs)
     (folder / "glove.txt").write_bytes(text)
     (folder / "fasttext.vec").write_bytes(head + text)
     (folder / "word2vec.bin").write_bytes(head + binary)
@@ -242,7 +243,6 @@ def _read_native(folder: Path, file: str) -> None:
     assert len(features.names) == len(features) == len(features.picture_sha256)
     assert np.asarray(features.open()[:]).shape == features.shape
     repr(features)
-
 
 
 DATA_TARGETS = (

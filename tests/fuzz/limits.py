@@ -52,7 +52,7 @@ class Watch:
         elif event in CHANGING:
             # Where a folder's descriptor is given, the path is relative to that folder.
             beside = arguments[-1] if isinstance(arguments[-1], int) else -1
-            base = os.readlink(f"/proc/self/fd/{beside}") if beside >= 0 else "."
+            base = str(Path(f"/proc/self/fd/{beside}").readlink()) if beside >= 0 else "."
             self._inside(event, os.path.join(base, os.fsdecode(arguments[0])))  # noqa: PTH118
         elif event == "pickle.find_class":
             self._refuse(event, arguments)

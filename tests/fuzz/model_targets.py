@@ -110,7 +110,6 @@ def _use(recogniser: Any, folder: Path) -> None:
 def _make_weights(folder: Path) -> None:
     import torch
     from safetensors.torch import save_file
-
     from tests.training_parts import network
 
     weights = network().state_dict()
@@ -121,6 +120,7 @@ def _make_weights(folder: Path) -> None:
 
 def _read_weights(folder: Path, file: str) -> None:
     from tests.training_parts import network
+
     from zerokin.features.networks.weight_files import load_weights, read_weights
 
     weights = read_weights(folder / file)
@@ -129,11 +129,10 @@ def _read_weights(folder: Path, file: str) -> None:
 
 def _train(folder: Path, file: str = "") -> None:
     from tests.training_parts import network, recipe, source, targets
+
     from zerokin.features.training import train
 
-    train(
-        network(), source(), targets(), recipe(epochs=1), folder=folder, device="cpu", quiet=True
-    )
+    train(network(), source(), targets(), recipe(epochs=1), folder=folder, device="cpu", quiet=True)
 
 
 def _make_ablation(folder: Path) -> None:
