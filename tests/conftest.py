@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# Scripts that tests start as processes of their own: they hold no examples to run.
+collect_ignore_glob = ["killed_*.py", "shared_*.py", "served.py"]
+
 DATA = Path(os.environ.get("ZEROKIN_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
