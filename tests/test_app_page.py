@@ -41,7 +41,7 @@ class Text(HTMLParser):
         self.tags, self.text = [], ""
         self.feed(html)
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag, _):
         self.tags.append(tag)
 
     def handle_data(self, data):

@@ -1,0 +1,156 @@
+"""The page in a real browser: a picture, a new class, the hierarchy and a batch."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import urllib.request
+import zipfile
+
+import pytest
+
+from served import test_pictures, zerokin
+from zerokin.recogniser import Recogniser
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+EVIL = '<img src=x onerror=alert(1)> & "שלום"'
+
+
+def upload(visit, file):
+    visit.page.set_input_files("#picture input[type=file]", str(file))
+    visit.page.wait_for_selector("#answer h2")
+
+
+def among_unseen(visit):
+    visit.page.locator("#candidates").get_by_text("Never seen").click()
+
+
+def ranked(visit):
+    return visit.page.locator("#answer .zk-ranked th").all_inner_texts()
+
+
+def add_by_interface(address, name, vector):
+    body = json.dumps({"name": name, "vector": vector}).encode()
+    with urllib.request.urlopen(f"{address}/api/classes", body, timeout=60) as response:
+        assert response.status == 201
+
+
+@pytest.mark.parametrize("visit", ["wide", "phone"], indirect=True)
+def test_a_picture_is_uploaded_and_answered(visit, served, screenshots):
+    file = test_pictures()[0]
+    upload(visit, file)
+    expected = Recogniser.load(served[1], device="cpu").recognise(file, max_risk=0.3)[0]
+    assert ranked(visit) == [one.name for one in expected.ranked]
+    assert visit.page.locator("#answer figure img").count() > 0
+    assert visit.page.locator("#answer figure img").first.evaluate("image => image.naturalWidth")
+    width = visit.page.viewport_size["width"]
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    visit.page.screenshot(path=screenshots / f"picture-{width}.png", full_page=True)
+
+
+def test_what_is_no_picture_is_said(visit, tmp_path):
+    (tmp_path / "broken.png").write_bytes(test_pictures()[0].read_bytes()[:99])
+    visit.page.set_input_files("#picture input[type=file]", str(tmp_path / "broken.png"))
+    visit.page.wait_for_selector("#answer .zk-bad")
+    assert "broken.png" in visit.page.inner_text("#answer")
+
+
+def test_a_class_is_added_recognised_and_forgotten(visit, served, screenshots):
+    folder = served[1]
+    visit.tab("New class")
+    visit.page.fill("#new-name textarea, #new-name input", "my own critter")
+    visit.page.click("#like input")
+    visit.page.keyboard.type("plum mumbler")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("input[type=range] >> nth=3")
+    visit.page.wait_for_timeout(1500)
+    visit.page.screenshot(path=screenshots / "new-class.png", full_page=True)
+    visit.page.click("#add")
+    visit.page.wait_for_selector("#added .zk-good")
+    known = Recogniser.load(folder, device="cpu").classes
+    assert known.names[-1] == "my own critter"
+    twin = known.vectors[known.index("plum mumbler")[0]]
+    assert known.vectors[-1] == pytest.approx(twin, abs=0.02)  # sliders have steps
+    visit.tab("Picture")
+    file = next(file for file in test_pictures() if file.parent.name == "plum mumbler")
+    among_unseen(visit)
+    upload(visit, file)
+    expected = Recogniser.load(folder, device="cpu").recognise(file, candidates="unseen")[0]
+    assert ranked(visit) == [one.name for one in expected.ranked]
+    assert "my own critter" in ranked(visit)
+    visit.tab("New class")
+    visit.page.click("#forget-name input")
+    visit.page.keyboard.type("my own")
+    visit.page.keyboard.press("Enter")
+    visit.page.click("#forget")
+    visit.page.wait_for_selector("#added :text('is forgotten')")
+    assert "my own critter" not in Recogniser.load(folder, device="cpu").classes.names
+
+
+def test_the_hierarchy_is_drawn_and_searched(visit, screenshots):
+    visit.tab("Hierarchy")
+    visit.page.wait_for_selector("#rings .sunburstlayer path.surface")
+    sectors = visit.page.locator("#rings .sunburstlayer path.surface")
+    before = sectors.evaluate_all("all => all.map(one => one.style.fill)")
+    visit.page.click("#search input")
+    visit.page.keyboard.type("plum mum")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#found strong")
+    assert visit.page.inner_text("#found strong") == "plum mumbler"
+    visit.page.wait_for_timeout(1500)
+    after = sectors.evaluate_all("all => all.map(one => one.style.fill)")
+    assert before != after
+    assert len({*after} - {"rgb(237, 237, 237)"}) >= 2
+    visit.page.screenshot(path=screenshots / "hierarchy.png", full_page=True)
+
+
+def test_a_batch_gives_the_csv_of_the_command_line(visit, served, screenshots, tmp_path):
+    names = [f"{number}.png" for number in range(6)]
+    for name, file in zip(names, test_pictures(), strict=False):
+        (tmp_path / name).write_bytes(file.read_bytes())
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name in names:
+            archive.write(tmp_path / name, name)
+        archive.writestr("../evil.png", b"x")
+    visit.tab("Batch")
+    visit.page.set_input_files("#files input[type=file]", str(tmp_path / "all.zip"))
+    visit.page.wait_for_selector("#files :text('all')")
+    visit.page.wait_for_timeout(1500)
+    visit.page.click("#start")
+    visit.page.wait_for_selector("#batch table")
+    assert "../evil.png" in visit.page.inner_text("#batch .zk-skipped")
+    visit.page.screenshot(path=screenshots / "batch.png", full_page=True)
+    with visit.page.expect_download() as download:
+        visit.page.click("#batch a.zk-button")
+    download.value.save_as(tmp_path / "got.csv")
+    said = zerokin("predict", served[1], *names, "--csv", cwd=tmp_path)
+    assert said.returncode == 0
+    assert (tmp_path / "got.csv").read_text(encoding="utf-8") == said.stdout
+    assert len(list(csv.reader(io.StringIO(said.stdout)))) == 7
+
+
+def test_html_in_a_name_is_shown_as_text(visit, served, screenshots):
+    address, folder = served
+    known = Recogniser.load(folder, device="cpu").classes
+    file = next(file for file in test_pictures() if file.parent.name == "plum mumbler")
+    add_by_interface(address, EVIL, known.vectors[known.index("plum mumbler")[0]].tolist())
+    among_unseen(visit)
+    upload(visit, file)
+    assert EVIL in ranked(visit)
+    assert visit.page.locator("img[src='x']").count() == 0
+    visit.page.reload()
+    visit.tab("Hierarchy")
+    visit.page.wait_for_selector("#rings .sunburstlayer path.surface")
+    visit.page.click("#search input")
+    visit.page.keyboard.type("<img")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#found strong")
+    assert visit.page.inner_text("#found strong") == EVIL
+    visit.page.wait_for_timeout(1000)
+    assert any(
+        "<img src=x" in text for text in visit.page.locator("#rings text").all_text_contents()
+    )
+    visit.page.screenshot(path=screenshots / "html-in-a-name.png", full_page=True)
+    assert visit.page.locator("img[src='x']").count() == 0
