@@ -272,7 +272,7 @@ def lost_example(folder):
         (flip_a_byte, "numbers.safetensors has been changed or damaged"),
         (add_a_file, "more.txt does not belong to the bundle"),
         (link_outside, "metrics.json is missing"),
-        (narrow_prototypes, "prototypes is of shape"),
+        (narrow_prototypes, "prototypes"),
         (other_network, "network.safetensors"),
         (swapped_roles, "its roles are not those of the classifier"),
         (lost_class, "classes.csv does not hold the bundle's classes"),
