@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from reprlib import Repr
+
+LONGEST_MESSAGE = 2000
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
+_SHORT.maxlevel = 3
 
 
 class ZerokinError(Exception):
-    """Base of every error that a user can cause."""
+    r"""Base of every error that a user can cause; its message is one line, whatever it quotes.
+
+    Examples
+    --------
+    >>> print(InvalidInput("unknown class two\nlines"))
+    unknown class two\nlines
+    """
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if len(text) > LONGEST_MESSAGE:
+            text = f"{text[: LONGEST_MESSAGE - 300]} … {text[-300:]}"
+        return "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
 
 
 class InvalidInput(ZerokinError, ValueError):
@@ -16,9 +34,6 @@ class InvalidInput(ZerokinError, ValueError):
 
 class MissingFile(ZerokinError, FileNotFoundError):
     """A file or folder that is needed is not there."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
 
 class MissingExtra(ZerokinError, ImportError):
@@ -36,7 +51,7 @@ class ZerokinWarning(UserWarning):
     """Something that works but that the user should know."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest known spelling, or nothing.
 
     Examples
@@ -46,9 +61,28 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["critters", "cub"])
     ''
     """
+    if not isinstance(word, str) or len(word) > 100:
+        return ""
     lowered = {name.lower(): name for name in known}
     nearest = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     return f"; did you mean {lowered[nearest[0]]!r}?" if nearest else ""
+
+
+def shown(value: object) -> str:
+    r"""Return a value for a message, on one line that stays short whatever the value is.
+
+    Examples
+    --------
+    >>> print(shown("two\nlines"), shown([1] * 1000))
+    'two\nlines' [1, 1, 1, 1, 1, 1, ...]
+    >>> len(shown("long " * 1000))
+    80
+    """
+    try:
+        text = _SHORT.repr(value)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def listing(items: Iterable[object], *, most: int = 5) -> str:
@@ -63,3 +97,7 @@ def listing(items: Iterable[object], *, most: int = 5) -> str:
     if len(words) <= most:
         return ", ".join(words)
     return f"{', '.join(words[:most])} and {len(words) - most:,} more"
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode()

@@ -88,7 +88,7 @@ def outcome(run: Callable[[], None], watch: Watch, *, alarm: bool = True) -> str
     if alarm:
         signal.signal(signal.SIGALRM, _ring)
         # The second ends a process that stays inside one call of compiled code.
-        faulthandler.dump_traceback_later(12 * SECONDS, exit=True)
+        faulthandler.dump_traceback_later(3 * SECONDS, exit=True)
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         run()

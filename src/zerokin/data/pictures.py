@@ -19,6 +19,9 @@ from zerokin.errors import InvalidInput, MissingFile
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 MOST_PIXELS = 100_000_000
+# What Pillow may try: some of its other formats run programs (EPS) or decode without limits.
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "MPO")
+STRIP_PIXELS = 4_000_000
 END_OF_ARCHIVE = 1024  # a tar file ends with two blocks of 512 zero bytes
 
 
@@ -132,20 +135,22 @@ def joint_sha256(names: Sequence[str], digests: Sequence[bytes]) -> str:
     """Return one SHA-256 over pictures, the same for any order of them."""
     whole = hashlib.sha256()
     for index in sorted(range(len(names)), key=names.__getitem__):
-        whole.update(names[index].encode() + b"\0" + digests[index])
+        # Bytes of a file's name that are no UTF-8 are lone surrogates in Python.
+        whole.update(names[index].encode("utf-8", "surrogatepass") + b"\0" + digests[index])
     return whole.hexdigest()
 
 
 def decode(content: bytes, name: str) -> Image.Image:
     """Decode a picture to upright RGB; a damaged, truncated or huge one is named in the error."""
     try:
-        with Image.open(io.BytesIO(content)) as picture:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
             if picture.width * picture.height > MOST_PIXELS:
                 raise InvalidInput(
                     f"picture {name} has {picture.width} × {picture.height} pixels, over the "
                     f"limit of {MOST_PIXELS:,}: make it smaller"
                 )
-            return eight_bit_rgb(ImageOps.exif_transpose(picture))
+            ImageOps.exif_transpose(picture, in_place=True)
+            return eight_bit_rgb(picture)
     except InvalidInput:
         raise
     # Pillow's decoders raise many kinds on damaged input (OSError, SyntaxError, struct.error, …).
@@ -158,7 +163,25 @@ def decode(content: bytes, name: str) -> Image.Image:
 
 
 def eight_bit_rgb(picture: Image.Image) -> Image.Image:
-    """Return a picture of any mode in RGB; what is transparent lies on white."""
+    """Return a picture of any mode in RGB; what is transparent lies on white.
+
+    A large picture is converted in strips: beyond it and the result hardly any memory is taken.
+    """
+    if picture.mode == "RGB" and "transparency" not in picture.info:
+        return picture.copy()
+    rows = max(1, STRIP_PIXELS // max(1, picture.width))
+    if picture.height <= rows:
+        return _strip_rgb(picture)
+    whole = Image.new("RGB", picture.size)
+    for top in range(0, picture.height, rows):
+        bottom = min(top + rows, picture.height)
+        strip = picture.crop((0, top, picture.width, bottom))
+        strip.info = picture.info
+        whole.paste(_strip_rgb(strip), (0, top))
+    return whole
+
+
+def _strip_rgb(picture: Image.Image) -> Image.Image:
     if picture.mode.startswith("I;16"):
         values = np.asarray(picture.convert("I"), dtype=np.uint32)
         picture = Image.fromarray((values >> 8).astype(np.uint8))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zerokin.data.dataset import Dataset
 from zerokin.data.framing import Framing
 from zerokin.data.pictures import Pictures
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.features.networks import (
     FeatureNetwork,
@@ -32,6 +32,16 @@ from zerokin.features.training.records import Epoch, Targets
 from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.of_dataset import Grouping, build_hierarchy
+
+# The least and the most; what is more only runs out of memory.
+COUNTS = {
+    "branching": (2, 1_000_000),
+    "hidden": (1, 1_000_000),
+    "image_hidden": (0, 1_000_000),
+    "side": (1, 10_000),
+    "stored_side": (1, 10_000),
+}
+OPTIONAL_COUNTS = ("image_hidden", "side", "stored_side")
 
 Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end"]
 
@@ -84,13 +94,42 @@ class NetworkSettings:
     mirrored: bool = True
 
     def __post_init__(self) -> None:
-        for name, kind in (("mode", Mode), ("grouping", Grouping)):
+        for name, kind in (("mode", Mode), ("grouping", Grouping), ("framing", Framing)):
             value, known = getattr(self, name), get_args(kind)
             if value not in known:
                 raise InvalidInput(
-                    f"unknown {name} {value!r}{did_you_mean(str(value), known)} "
+                    f"unknown {name} {shown(value)}{did_you_mean(value, known)} "
                     f"(known: {', '.join(known)})"
                 )
+        self._check_kinds()
+
+    def _check_kinds(self) -> None:
+        for name in ("input_scaling", "auxiliary_heads", "centred", "attribute_maps", "mirrored"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(f"{name} must be true or false: got {self._shown(name)}")
+        absent = [name for name in OPTIONAL_COUNTS if getattr(self, name) is None]
+        for name, (least, most) in COUNTS.items():
+            value = getattr(self, name)
+            counts = isinstance(value, int) and not isinstance(value, bool)
+            if name not in absent and not (counts and least <= value <= most):
+                raise InvalidInput(
+                    f"{name} must be a whole number from {least} to {most:,}: "
+                    f"got {self._shown(name)}"
+                )
+        scales = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
+        if not (scales and 0 < self.scale < 1e6):
+            raise InvalidInput(f"scale must be a number above 0: got {self._shown('scale')}")
+        if not isinstance(self.backbone, str):
+            raise InvalidInput(f"backbone must be a name: got {self._shown('backbone')}")
+        if not isinstance(self.weights, str | None):
+            raise InvalidInput(f"weights must be a path or a name: got {self._shown('weights')}")
+        if not isinstance(self.options, Mapping) or not all(
+            isinstance(name, str) for name in self.options
+        ):
+            raise InvalidInput(f"options must be names with values: got {self._shown('options')}")
+
+    def _shown(self, name: str) -> str:
+        return shown(getattr(self, name))
 
 
 class FeatureLearner:

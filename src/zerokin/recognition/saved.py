@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zerokin._version import __version__
-from zerokin.errors import InvalidInput, MissingFile
+from zerokin.errors import InvalidInput, MissingFile, shown
 from zerokin.features.normaliser import Affine, FeatureNormaliser, signed_root, unit_length
 from zerokin.files import replacing_folder
 from zerokin.hierarchy import ClassHierarchy
@@ -81,8 +82,8 @@ def read_classifier(
     config = _config(folder)
     try:
         numbers = _load_numbers(folder / NUMBERS)
-        model = kind(**config["parameters"])
-        model.classes_ = np.array(config["classes"])
+        model = kind(**_parameters(kind, config["parameters"]))
+        model.classes_ = _class_names(config["classes"])
         model.n_features_in_ = int(config["n_features"])
         model.n_iter_ = int(config["n_iter"])
         model.seen_ = numbers["seen"]
@@ -95,11 +96,50 @@ def read_classifier(
         model._layer_prototypes = [numbers[f"layer.{layer}"] for layer in layers]
         model._normaliser = _normaliser(model.normalisation, numbers)
         has_hierarchy = bool(config["has_hierarchy"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidInput(f"{folder} is not a whole classifier ({error}): fit it anew") from error
     model.hierarchy_ = ClassHierarchy.load(folder / HIERARCHY) if has_hierarchy else None
     _refuse_misfits(model, folder)
     return model
+
+
+def _parameters(kind: type[ZeroShotClassifier], given: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters, each of the kind that its default is of."""
+    from zerokin.recognition.zero_shot_classifier import Inference
+
+    for name, default in kind().get_params().items():
+        value = given.get(name, default)
+        if isinstance(default, str):
+            fits = isinstance(value, str)
+        elif isinstance(default, float):
+            fits = _is_number(value, int | float)
+        else:
+            fits = _is_number(value, int) or (name == "random_state" and value is None)
+        if not fits:
+            raise ValueError(f"{name} is {shown(value)}")
+    if given.get("inference", "kin") not in get_args(Inference):
+        raise ValueError(f"inference is {shown(given['inference'])}")
+    return given
+
+
+def _is_number(value: object, kind: Any) -> bool:
+    # Comparing, unlike isfinite, also takes a whole number that no float can hold.
+    return isinstance(value, kind) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def _class_names(given: Any) -> NDArray[Any]:
+    """Return the names of classes, all of them texts or all of them numbers."""
+    if not isinstance(given, list) or not given or len(set(given)) < len(given):
+        raise ValueError("classes must be a list of different names")
+    if not all(isinstance(name, str) for name in given) and not all(
+        _is_number(name, int) for name in given
+    ):
+        raise ValueError("names of classes must be texts, or all of them whole numbers")
+    names = np.array(given)
+    if names.dtype.kind not in "Ui" or names.tolist() != given:
+        raise ValueError("a name of a class cannot be kept, such as one that ends in NUL")
+    "".join(map(str, given)).encode()  # half a character cannot be written again
+    return names
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -148,7 +188,12 @@ def _normaliser(steps: str, numbers: dict[str, np.ndarray]) -> FeatureNormaliser
 
 def _refuse_misfits(model: ZeroShotClassifier, folder: Path) -> None:
     n_classes, d_f = len(model.classes_), model.n_features_in_
-    p, d_z = len(model.seen_), model.semantics_.shape[-1]
+    seen = model.seen_
+    if seen.ndim != 1 or seen.dtype.kind != "i" or not ((seen >= 0) & (seen < n_classes)).all():
+        raise InvalidInput(f"{folder}: seen does not hold positions of classes")
+    if not len(seen) or len(np.unique(seen)) < len(seen):
+        raise InvalidInput(f"{folder}: seen must hold different classes, at least one")
+    p, d_z = len(seen), model.semantics_.shape[-1] if model.semantics_.ndim else 0
     expected = {
         "semantics": (model.semantics_, (n_classes, d_z)),
         "prototypes": (model.prototypes_, (n_classes, d_f)),
@@ -159,15 +204,19 @@ def _refuse_misfits(model: ZeroShotClassifier, folder: Path) -> None:
     if model._rule.residuals is not None:
         expected["residuals"] = (model._rule.residuals, (p, d_f))
     for layer, nodes in enumerate(model._layer_prototypes, start=1):
-        expected[f"layer.{layer}"] = (nodes, (len(nodes), d_f))
+        expected[f"layer.{layer}"] = (nodes, (len(nodes) if nodes.ndim else 0, d_f))
+    for step, function in enumerate(model._normaliser.maps):
+        if isinstance(function, Affine):
+            if function.shift is not None:
+                expected[f"normaliser.{step}.shift"] = (function.shift, (d_f,))
+            if function.matrix is not None:
+                expected[f"normaliser.{step}.matrix"] = (function.matrix, (d_f, d_f))
     for name, (values, shape) in expected.items():
-        if values.shape != shape or not np.isfinite(values).all():
+        if values.shape != shape or values.dtype.kind != "f" or not np.isfinite(values).all():
             raise InvalidInput(
-                f"{folder}: {name} is of shape {values.shape}, not {shape}, or not finite"
+                f"{folder}: {name} is of shape {values.shape}, not {shape}, or not finite "
+                "floats: fit it anew"
             )
-    seen = model.seen_
-    if seen.ndim != 1 or seen.dtype.kind != "i" or not ((seen >= 0) & (seen < n_classes)).all():
-        raise InvalidInput(f"{folder}: seen does not hold positions of classes")
     tree = model.hierarchy_
     if tree is not None and tree.n_classes != n_classes:
         raise InvalidInput(f"{folder}: hierarchy of {tree.n_classes} classes, not {n_classes}")

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.feature_learner import FeatureLearner, NetworkSettings
 from zerokin.features.training.recipe import Recipe
 from zerokin.files import existing
@@ -84,9 +84,12 @@ def _yaml(path: str | PathLike[str]) -> tuple[Path, Any]:
     file = existing(path, "configuration", "give the path of a YAML file")
     try:
         return file, yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except OSError as error:
+        raise InvalidInput(f"cannot read {file}: {error.strerror}") from error
+    # PyYAML raises many kinds on what claims to be a date or a number and is none.
+    except Exception as error:
         reason = " ".join(str(error).split())
-        raise InvalidInput(f"{file} is not YAML: {reason}") from error
+        raise InvalidInput(f"{file} is not YAML: {reason[:300]}") from error
 
 
 def parse_network(name: str, content: Any, defaults: Any = None) -> NetworkPlan:
@@ -123,31 +126,54 @@ def parse_config(content: Any) -> AblationConfig:
         for name, plan in _mapping(content.get("networks"), "networks").items()
     ]
     known = [plan.name for plan in networks]
-    rows = []
-    for row in content.get("rows") or []:
-        _only(row, ("name", "networks", "method"), "a row")
-        plan = RowPlan(str(row["name"]), tuple(row["networks"]), row.get("method", "ours"))
-        for name in plan.networks:
-            if name not in known:
-                raise InvalidInput(
-                    f"row {plan.name}: no network {name!r}{did_you_mean(name, known)}"
-                )
-        if plan.method not in METHODS:
-            raise InvalidInput(
-                f"row {plan.name}: unknown method {plan.method!r} (known: {', '.join(METHODS)})"
-            )
-        rows.append(plan)
+    rows = [_row(row, known) for row in _list(content.get("rows") or [], "rows")]
     if not rows:
         raise InvalidInput("there are no rows: list at least one")
-    seeds = tuple(content.get("seeds", [0]))
-    if not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
-        raise InvalidInput(f"seeds must be whole numbers from 0: got {list(seeds)}")
-    return AblationConfig(tuple(networks), tuple(rows), seeds, int(content.get("stored_side", 320)))
+    seeds = _list(content.get("seeds", [0]), "seeds")
+    if not seeds or not all(_is_count(seed, 0) for seed in seeds):
+        raise InvalidInput(f"seeds must be whole numbers from 0: got {shown(seeds)}")
+    side = content.get("stored_side", 320)
+    if not _is_count(side, 1):
+        raise InvalidInput(f"stored_side must be a whole number from 1: got {shown(side)}")
+    return AblationConfig(tuple(networks), tuple(rows), tuple(seeds), side)
+
+
+def _row(given: Any, known: list[str]) -> RowPlan:
+    _only(given, ("name", "networks", "method"), "a row")
+    for needed in ("name", "networks"):
+        if needed not in given:
+            raise InvalidInput(f"a row lacks its {needed}: got {shown(given)}")
+    name, method = str(given["name"]), given.get("method", "ours")
+    networks = _list(given["networks"], f"networks of row {shown(name)}")
+    for network in networks:
+        if network not in known:
+            hint = did_you_mean(network, known) if isinstance(network, str) else ""
+            raise InvalidInput(f"row {shown(name)}: no network {shown(network)}{hint}")
+    if not networks:
+        raise InvalidInput(f"row {shown(name)} lists no network: name at least one")
+    if method not in METHODS:
+        raise InvalidInput(
+            f"row {shown(name)}: unknown method {shown(method)} (known: {', '.join(METHODS)})"
+        )
+    return RowPlan(name, tuple(networks), method)
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise InvalidInput(f"{what} must be a list: got {shown(value)}")
+    return list(value)
+
+
+def _is_count(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**63
 
 
 def _mapping(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{what} must be names with values: got {value!r}")
+        raise InvalidInput(f"{what} must be names with values: got {shown(value)}")
+    for name in value:
+        if not isinstance(name, str):
+            raise InvalidInput(f"{what}: {shown(name)} is no name: put it in quotes")
     return dict(value)
 
 
@@ -155,6 +181,6 @@ def _only(value: Any, known: Any, what: str) -> None:
     for name in _mapping(value, what):
         if name not in known:
             raise InvalidInput(
-                f"{what}: unknown entry {name!r}{did_you_mean(str(name), known)} "
+                f"{what}: unknown entry {shown(name)}{did_you_mean(name, known)} "
                 f"(known: {', '.join(known)})"
             )

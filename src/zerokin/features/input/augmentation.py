@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,18 @@ class Augmentation:
         for name in ("area", "ratio"):
             given = getattr(self, name)
             if not (_numbers(given) and len(given) == 2 and 0 < given[0] <= given[1] < inf):
-                raise InvalidInput(f"{name} of crops must be two numbers 0 < a ≤ b: got {given}")
+                raise InvalidInput(
+                    f"{name} of crops must be two numbers 0 < a ≤ b: got {shown(given)}"
+                )
             object.__setattr__(self, name, tuple(given))
         if self.area[1] > 1:
             raise InvalidInput(f"a crop cannot show more than the whole picture: area {self.area}")
         if not isinstance(self.mirror, bool):
-            raise InvalidInput(f"mirror must be true or false: got {self.mirror!r}")
+            raise InvalidInput(f"mirror must be true or false: got {shown(self.mirror)}")
         for name in ("brightness", "contrast", "saturation"):
             value = getattr(self, name)
             if not (_numbers([value]) and 0 <= value <= 1):
-                raise InvalidInput(f"{name} must be within 0 and 1: got {value!r}")
+                raise InvalidInput(f"{name} must be within 0 and 1: got {shown(value)}")
 
     def draw(self, n: int, generator: torch.Generator) -> Tensor:
         """Draw n variations, (n, 8): centre x and y, half width and height, mirrored, 3 colours.

@@ -46,8 +46,12 @@ def load_checkpoint(path: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str,
                 group, _, name = key.partition("/")
                 groups.setdefault(group, {})[name] = file.get_tensor(key)
         state = json.loads(metadata["state"])
-    except (SafetensorError, json.JSONDecodeError, KeyError, OSError) as error:
+    except InvalidInput:
+        raise
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError, OSError) as error:
         raise InvalidInput(f"{path} cannot be read ({error}): {remedy}") from error
+    if not isinstance(state, dict):
+        raise InvalidInput(f"{path} is damaged (no state in it): {remedy}")
     return groups, state
 
 

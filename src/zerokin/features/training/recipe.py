@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from math import isfinite
 from typing import Any, Literal, get_args
 
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.input.augmentation import Augmentation
 
 Optimiser = Literal["sgd", "adamw"]
@@ -90,10 +90,12 @@ class Recipe:
         self._check_numbers()
         if not isinstance(self.frozen_batch_norm, bool):
             raise InvalidInput(
-                f"frozen_batch_norm must be true or false: got {self.frozen_batch_norm!r}"
+                f"frozen_batch_norm must be true or false: got {shown(self.frozen_batch_norm)}"
             )
         if not isinstance(self.augmentation, Augmentation):
-            raise InvalidInput(f"augmentation must be an Augmentation: got {self.augmentation!r}")
+            raise InvalidInput(
+                f"augmentation must be an Augmentation: got {shown(self.augmentation)}"
+            )
         for name, kind in (
             ("optimiser", Optimiser),
             ("schedule", Schedule),
@@ -103,7 +105,7 @@ class Recipe:
             value = getattr(self, name)
             if value not in known:
                 raise InvalidInput(
-                    f"unknown {name} {value!r}{did_you_mean(str(value), known)} "
+                    f"unknown {name} {shown(value)}{did_you_mean(value, known)} "
                     f"(known: {', '.join(known)})"
                 )
 
@@ -111,8 +113,14 @@ class Recipe:
         counts = {"epochs": 0, "batch_size": 1, "accumulation": 1, "seed": 0}
         for name, least in {**counts, **({} if self.side is None else {"side": 1})}.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise InvalidInput(f"{name} must be a whole number from {least}: got {value!r}")
+            if (
+                not isinstance(value, int)
+                or isinstance(value, bool)
+                or not (least <= value < 2**63)
+            ):
+                raise InvalidInput(
+                    f"{name} must be a whole number from {least}: got {shown(value)}"
+                )
         clipped = () if self.clip_norm is None else ("clip_norm",)
         for name in ("lr", "head_multiplier", *clipped):
             if not self._number(name) > 0:
@@ -128,15 +136,22 @@ class Recipe:
             isinstance(share, int | float) and 0 <= share <= 1 for share in shares
         ):
             raise InvalidInput(
-                f"milestones must be shares of the training, from 0 to 1 each: got {shares!r}"
+                f"milestones must be shares of the training, from 0 to 1 each: got {shown(shares)}"
             )
         object.__setattr__(self, "milestones", tuple(shares))
 
     def _number(self, name: str) -> float:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        # Comparing, unlike isfinite, also takes a whole number that no float can hold.
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not abs(value) <= sys.float_info.max
+        ):
             # In YAML 1e-3 is a word and 1.0e-3 a number.
-            raise InvalidInput(f"{name} must be a number, such as 0.5 or 1.0e-3: got {value!r}")
+            raise InvalidInput(
+                f"{name} must be a number, such as 0.5 or 1.0e-3: got {shown(value)}"
+            )
         return value
 
     def as_dict(self) -> dict[str, Any]:
@@ -169,12 +184,12 @@ class Recipe:
 def _known(settings: Any, kind: type, prefix: str) -> dict[str, Any]:
     if not isinstance(settings, Mapping):
         what = prefix.removesuffix(".") or "settings"
-        raise InvalidInput(f"{what} must be names with values: got {settings!r}")
+        raise InvalidInput(f"{what} must be names with values: got {shown(settings)}")
     names = [entry.name for entry in fields(kind)]
     for name in settings:
         if name not in names:
             raise InvalidInput(
-                f"unknown setting {prefix + str(name)!r}{did_you_mean(str(name), names)} "
+                f"unknown setting {shown(prefix + str(name))}{did_you_mean(name, names)} "
                 f"(known: {', '.join(names)})"
             )
     return dict(settings)

@@ -39,3 +39,22 @@ class Progress:
     epochs: list[dict[str, Any]] = field(default_factory=list)
     best_epoch: int = 0
     best_score: float = float("-inf")
+
+    def check(self, total_steps: int) -> None:
+        """Refuse, with a ValueError, what no training of so many steps can have come to."""
+        steps = range(total_steps + 1)
+        if type(self.step) is not int or self.step not in steps:
+            raise ValueError(f"step {self.step!r:.40}")
+        if type(self.best_epoch) is not int or not 0 <= self.best_epoch <= len(self.epochs):
+            raise ValueError(f"best epoch {self.best_epoch!r:.40}")
+        if not all(_is_number(value) for value in (self.best_score, *self.sums.values())):
+            raise ValueError("sums or scores that are no numbers")
+        for record in self.epochs:
+            epoch = Epoch(**record)
+            plain = (epoch.epoch, epoch.step, epoch.seconds, epoch.pictures_per_second)
+            if not all(_is_number(value) for value in (*plain, *epoch.loss.values())):
+                raise ValueError("an epoch whose account holds no numbers")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

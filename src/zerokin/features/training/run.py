@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.input.augmentation import training_view
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.losses import hierarchy_loss, semantic_loss
@@ -93,12 +93,20 @@ class TrainingRun:
         if path is None or not path.exists():
             return
         groups, state = checkpoint.load_checkpoint(path)
-        refuse_other(state["fingerprint"], self.fingerprint, path)
-        self.network.load_state_dict(groups["network"])
-        checkpoint.restore_optimiser(self.optimiser, groups.get("optimiser", {}))
-        if self.average is not None:
-            self.average.load(groups["average"])
-        self.progress = Progress(**state["progress"])
+        try:
+            refuse_other(state["fingerprint"], self.fingerprint, path)
+            self.network.load_state_dict(groups["network"])
+            checkpoint.restore_optimiser(self.optimiser, groups.get("optimiser", {}))
+            if self.average is not None:
+                self.average.load(groups["average"])
+            self.progress = Progress(**state["progress"])
+            self.progress.check(self.total_steps)
+        except ZerokinError:
+            raise
+        # Whatever is missing or of another shape shows where torch wants to use it.
+        except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise InvalidInput(f"{path} is damaged ({reason}): remove it to start over") from error
 
     def save(self) -> None:
         """Write a checkpoint of the present moment."""
