@@ -1,11 +1,12 @@
 # make demo   sets up and shows zerokin at work on its embedded data set
 # make test   sets up and runs every check: style, types, tests, documentation
+# make test-browser   installs Debian's Chromium and drives the web page with it
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit clean
+.PHONY: demo test lint types unit test-browser clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.ready
@@ -23,6 +24,10 @@ types: $(VENV)/.ready-dev
 unit: $(VENV)/.ready-dev
 	$(BIN)/pytest
 
+test-browser: $(VENV)/.ready-browser
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	$(BIN)/pytest -m browser tests/browser
+
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "zerokin needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
@@ -34,8 +39,12 @@ $(VENV)/.ready: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.ready-dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev,text,report]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,text,report,app]'
 	@touch $@ $(VENV)/.ready
+
+$(VENV)/.ready-browser: $(VENV)/.ready-dev
+	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist zerokin-demo

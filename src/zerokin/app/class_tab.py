@@ -175,6 +175,7 @@ def _sliders(service: Service, name: Any, like: Any, chosen: Any, add: Any, done
                     value=values[attribute],
                     label=tidy_attribute(attribute),
                     min_width=220,
+                    interactive=True,
                 )
                 for attribute in wanted
             ]

@@ -17,6 +17,7 @@ from zerokin.errors import InvalidInput, MissingExtra, ZerokinWarning
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+BACKLOG = 256  # connections that may wait to be taken in
 PATIENCE = 20  # seconds that requests in flight have to finish when the server is stopped
 
 
@@ -122,9 +123,15 @@ def listen(host: str, port: int) -> socket.socket:
     if not 0 <= port <= 65535:
         raise InvalidInput(f"a port lies between 0 and 65535: got {port}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends answers without delay only over sockets that name their protocol.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=128)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+        return listening
     except OSError as error:
+        listening.close()
         raise InvalidInput(
             f"cannot listen on {host} port {port} ({error.strerror or error}): "
             "give another --port or --host"

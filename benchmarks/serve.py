@@ -1,0 +1,148 @@
+"""Many clients at once against ``zerokin serve``: errors, latency, memory, right answers.
+
+    python benchmarks/serve.py MODEL PICTURES... --clients 32 --seconds 60
+
+The server runs as a process of its own on loopback. Every client asks again as soon as it is
+answered, so that the 95th percentile can be no less than clients / throughput.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+QUERY = "/api/predict?k=3"
+
+
+@contextmanager
+def server(model: Path, clients: int):
+    command = [sys.executable, "-m", "zerokin", "serve", str(model), "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--queue", str(2 * clients)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        found = re.match(r"http://([\d.]+):(\d+)", process.stdout.readline())
+        yield (found[1], int(found[2])), process.pid
+    finally:
+        process.terminate()
+        print(f"stopped with status {process.wait(60)}")
+
+
+def expected_answers(model: Path, files: list[Path]) -> dict[str, dict]:
+    command = [sys.executable, "-m", "zerokin", "predict", str(model), *map(str, files)]
+    said = subprocess.run(
+        [*command, "--json", "-k", "3"], capture_output=True, text=True, check=True
+    )
+    return {answer["picture"]: answer for answer in map(json.loads, said.stdout.splitlines())}
+
+
+def difference(given: dict, expected: dict) -> float:
+    """Return the largest difference of a score or probability; infinite where names differ."""
+    ours, theirs = given["ranked"], expected["ranked"]
+    if [one["name"] for one in ours] != [one["name"] for one in theirs]:
+        return np.inf
+    return max(
+        abs((a[key] or 0.0) - (b[key] or 0.0))
+        for a, b in zip(ours, theirs, strict=True)
+        for key in ("score", "probability")
+    )
+
+
+def resident(pid: int) -> float:
+    """Return the megabytes that a process holds in memory."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1000
+
+
+class Client:
+    """Asks for one picture after the other over one connection."""
+
+    def __init__(self, address, contents, expected, first=0):
+        self.connection = http.client.HTTPConnection(*address, timeout=120)
+        self.contents, self.expected, self.next = contents, expected, first
+        self.seconds, self.errors, self.apart = [], [], 0.0
+
+    def ask(self):
+        name = list(self.contents)[self.next % len(self.contents)]
+        self.next += 1
+        begin = time.perf_counter()
+        try:
+            self.connection.request("POST", QUERY, self.contents[name])
+            response = self.connection.getresponse()
+            answer = json.loads(response.read())
+            if response.status != 200:
+                raise OSError(answer)
+            self.apart = max(self.apart, difference(answer, self.expected[name]))
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            self.errors.append(repr(error))
+            self.connection.close()
+        self.seconds.append(time.perf_counter() - begin)
+
+    def run(self, until):
+        while time.perf_counter() < until:
+            self.ask()
+
+
+def together(clients: list[Client], seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("pictures", type=Path, nargs="+")
+    parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--warm-up", type=float, default=10)
+    given = parser.parse_args()
+
+    expected = expected_answers(given.model, given.pictures)
+    contents = {str(file): file.read_bytes() for file in given.pictures}
+    with server(given.model, given.clients) as (address, pid):
+        alone = Client(address, contents, expected)
+        for _ in range(30):
+            alone.ask()
+        single = float(np.median(alone.seconds[10:]))
+        clients = [
+            Client(address, contents, expected, first=number) for number in range(given.clients)
+        ]
+        together(clients, given.warm_up)
+        for client in clients:
+            client.seconds.clear()
+        before = resident(pid)
+        begin = time.perf_counter()
+        together(clients, given.seconds)
+        elapsed = time.perf_counter() - begin
+        after = resident(pid)
+    seconds = np.concatenate([client.seconds for client in clients])
+    errors = [line for client in (alone, *clients) for line in client.errors]
+    p50, p95 = np.percentile(seconds, [50, 95])
+    apart = max(client.apart for client in (alone, *clients))
+    print(f"one client: {1000 * single:.1f} ms a request")
+    print(
+        f"{given.clients} clients, {elapsed:.0f} s: {len(seconds)} requests, "
+        f"{len(seconds) / elapsed:.1f} a second, p50 {1000 * p50:.0f} ms, p95 {1000 * p95:.0f} ms "
+        f"({p95 / single:.1f} times one request)"
+    )
+    print(f"errors: {len(errors)} {errors[:1] or ''}")
+    print(f"memory after warm-up {before:.0f} MB, at the end {after:.0f} MB")
+    print(f"largest difference from zerokin predict: {apart:.1e} (infinite: another class)")
+
+
+if __name__ == "__main__":
+    main()
