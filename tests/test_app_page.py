@@ -73,7 +73,7 @@ def test_hedged_answers_and_none_of_these_are_said_plainly():
     hedged = HedgedAnswer("hoofed", 1, 0.9, 0.1)
     steps = (Superclass("hoofed", 1, 0.9),)
     html = answer_html(PictureAnswer("a", (best,), steps, hedged), max_risk=0.2)
-    assert "Some kind of hoofed" in Text(html).text
+    assert "Some kind of “hoofed”" in Text(html).text
     assert "20 % you accept" in Text(html).text
     anything = HedgedAnswer("anything", 2, 1.0, 0.0)
     html = answer_html(PictureAnswer("a", (best,), steps, anything), max_risk=0.2)

@@ -52,16 +52,17 @@ def _headline(answer: PictureAnswer, max_risk: float | None) -> str:
         )
     hedged, best = answer.hedged, answer.best
     if hedged is not None and hedged.layer != 0 and max_risk is not None:
-        likeliest = f"The likeliest class is {as_html(best.name)}{_small(best.probability)}."
+        likeliest = f"the likeliest is {as_html(best.name)}{_small(best.probability)}"
         if hedged.name == ANYTHING:
             return (
-                '<div class="zk-head zk-none"><h2>Not sure</h2><p>No answer keeps within the risk '
-                f"of {percent(max_risk)} that you accept. {likeliest}</p></div>"
+                '<div class="zk-head zk-none"><h2>Not sure</h2><p>No answer keeps within the '
+                f"{percent(max_risk)} risk that you accept; {likeliest}.</p></div>"
             )
+        sure = "" if hedged.probability is None else f"{percent(hedged.probability)} probable. "
         return (
-            f'<div class="zk-head"><h2>Some kind of {as_html(hedged.name)}</h2><p>A single class '
-            f"would be wrong more often than the {percent(max_risk)} you accept, this superclass "
-            f"is safe{_small(hedged.probability)}. {likeliest}</p></div>"
+            f'<div class="zk-head"><h2>Some kind of “{as_html(hedged.name)}”</h2><p>{sure}A single '
+            f"class would be wrong more often than the {percent(max_risk)} you accept; {likeliest}."
+            "</p></div>"
         )
     sure = "" if best.probability is None else f"{percent(best.probability)} probable, "
     return f'<div class="zk-head"><h2>{as_html(best.name)}</h2><p>{sure}{_role(best)}.</p></div>'

@@ -11,11 +11,13 @@ from zerokin.app.answer_html import answer_html, note_html
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.errors import ZerokinError
+from zerokin.recogniser import Recogniser
 from zerokin.recogniser.answering import Question
 
 CANDIDATES = {"All": "all", "Never seen": "unseen", "Seen": "seen"}
 HINT = "Drop a picture on the left: its classes, best first, will stand here."
 MOST_BIAS = 0.3
+TEMPERATURES = 8
 
 
 def named_picture(
@@ -41,9 +43,21 @@ def named_picture(
         return note_html(one_line(error), kind="bad")
 
 
+def most_bias(recogniser: Recogniser) -> float:
+    """Return how far the leaning can go: enough to turn any answer, yet fine to set.
+
+    Probabilities are a softmax of scores over a temperature, so a few temperatures are decisive.
+    """
+    calibration = next(iter(recogniser.calibrations.values()), None)
+    if calibration is None:
+        return MOST_BIAS
+    return float(f"{TEMPERATURES * calibration.temperature:.1g}")
+
+
 def picture_tab(service: Service) -> None:
     """Lay the tab out."""
     calibrated = bool(service.recogniser.calibrations)
+    most = most_bias(service.recogniser)
     with gr.Row():
         with gr.Column(scale=2, min_width=240):
             picture = gr.Image(
@@ -69,10 +83,10 @@ def picture_tab(service: Service) -> None:
                 elem_id="risk",
             )
             bias = gr.Slider(
-                -MOST_BIAS,
-                MOST_BIAS,
+                -most,
+                most,
                 value=0,
-                step=0.01,
+                step=most / 50,
                 label="Lean towards never-seen classes",
                 info="Right: name classes without pictures more often. Left: less often.",
                 elem_id="bias",
