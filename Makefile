@@ -1,12 +1,13 @@
 # make demo   sets up and shows zerokin at work on its embedded data set
 # make test   sets up and runs every check: style, types, tests, documentation
 # make test-browser   installs Debian's Chromium and drives the web page with it
+# make fuzz   feeds every reader thousands of mutated files
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit test-browser clean
+.PHONY: demo test lint types unit fuzz test-browser clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.ready
@@ -23,6 +24,9 @@ types: $(VENV)/.ready-dev
 
 unit: $(VENV)/.ready-dev
 	$(BIN)/pytest
+
+fuzz: $(VENV)/.ready-dev
+	$(BIN)/python -m tests.fuzz --seed 0 --inputs 10000
 
 test-browser: $(VENV)/.ready-browser
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }

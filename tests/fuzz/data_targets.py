@@ -249,7 +249,7 @@ DATA_TARGETS = (
     Target("pictures", _make_pictures, _read_picture, weight=6),
     Target("folder", _make_folder, _read_folder, files="classes.csv"),
     Target("word-vectors", _make_words, _read_words, weight=2),
-    Target("corpora", _make_corpora, _read_corpora),
+    Target("corpora", _make_corpora, _read_corpora, needs="gensim"),
     Target("taxonomies", _make_taxonomies, _read_taxonomies, weight=2),
     Target("xlsa17", _make_xlsa17, _read_xlsa17, files="*/*.mat", weight=2),
     Target("tars", _make_tars, _read_tars, weight=2),

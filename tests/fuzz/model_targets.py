@@ -238,5 +238,5 @@ MODEL_TARGETS = (
     Target("weights", _make_weights, _read_weights),
     Target("checkpoints", _train, _train, files="*.safetensors"),
     Target("ablations", _make_ablation, _read_ablation, weight=2),
-    Target("requests", _make_requests, _read_requests, weight=2),
+    Target("requests", _make_requests, _read_requests, weight=2, needs="fastapi"),
 )

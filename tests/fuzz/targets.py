@@ -41,6 +41,8 @@ class Target:
         Which of the files are mutated, as a pattern; each in turn.
     weight
         Share of all inputs.
+    needs
+        A module without which the target is left out.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Target:
     read: Callable[[Path, str], None]
     files: str = "*"
     weight: int = 1
+    needs: str = "zerokin"
 
     def open(self, folder: Path) -> OpenTarget:
         """Write the first inputs below a folder."""

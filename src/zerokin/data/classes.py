@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.errors import InvalidInput, did_you_mean, listing, shown
 from zerokin.semantics.normalise import unit_rows
 
 TaxonomyPath = tuple[str, ...]
@@ -102,6 +103,11 @@ class ClassTable:
             found.append(f"class names must be unique, but {listing(twice)} occurs more than once")
         if any(not name.strip() for name in self.names):
             found.append("a class has an empty name: name every class")
+        broken = [name for name in self.names if _holds_control(name)]
+        if broken:
+            found.append(
+                f"the class name {shown(broken[0])} holds a control character: leave it out"
+            )
         if self.vectors is not None:
             found += self._vector_problems(self.vectors)
         for what, values in (("description", self.descriptions), ("taxonomy path", self.taxonomy)):
@@ -131,3 +137,8 @@ class ClassTable:
             names = listing(compress(self.names, absent))
             found.append(f"no semantic vector (all zeros) for {names}: fill it in")
         return found
+
+
+def _holds_control(name: str) -> bool:
+    """Tell whether a name holds a sign that no file and no terminal keeps, such as NUL."""
+    return any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name)

@@ -222,10 +222,13 @@ def _index_tar(archive: Path, number: int) -> list[tuple[str, TarEntry]]:
         with archive.open("rb") as file:
             with tarfile.open(fileobj=file, mode="r:") as tar:
                 members = [item for item in tar if item.isreg() and is_picture(item.name)]
-            file.seek(-min(END_OF_ARCHIVE, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            length = file.seek(0, os.SEEK_END)
+            if any(item.offset_data + item.size > length for item in members):
+                raise InvalidInput(f"{archive} ends within a picture: {again}")
+            file.seek(-min(END_OF_ARCHIVE, length), os.SEEK_END)
             if file.read() != bytes(END_OF_ARCHIVE):
                 raise InvalidInput(f"{archive} lacks a tar file's end: {again}")
-    except (tarfile.TarError, EOFError, ValueError) as error:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(f"{archive} cannot be read as a tar file ({error}): {again}") from error

@@ -93,6 +93,8 @@ def read_classifier(
         model._means = numbers["means"]
         model._rule = PrototypeRule(numbers["projection"], numbers.get("residuals"))
         layers = range(1, int(config["layers"]) + 1)
+        if config["layers"] != sum(name.startswith("layer.") for name in numbers):
+            raise ValueError(f"layers is {shown(config['layers'])}")
         model._layer_prototypes = [numbers[f"layer.{layer}"] for layer in layers]
         model._normaliser = _normaliser(model.normalisation, numbers)
         has_hierarchy = bool(config["has_hierarchy"])

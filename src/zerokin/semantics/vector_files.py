@@ -25,6 +25,8 @@ from zerokin.files import existing
 _MIB = 1 << 20
 #: A longer line or word means that the file is no table of words.
 _LONGEST = 16 * _MIB
+#: Vectors have hundreds of numbers, thousands at most.
+_WIDEST = 1_000_000
 #: Smaller files are read before a progress bar could be looked at.
 _WORTH_A_BAR = 64 * _MIB
 _KINDS = "word2vec, GloVe or fastText .vec vectors"
@@ -85,10 +87,12 @@ class VectorFile:
         first, _, rest = head.partition(b"\n")
         fields = first.split()
         if len(fields) == 2 and all(field.isdigit() for field in fields):
-            promised, dimension = map(int, fields)
-            if dimension == 0 or promised == 0:
+            # Of what has more digits, the first twenty are already too many words.
+            promised, dimension = (int(field[:20]) for field in fields)
+            if dimension == 0 or promised == 0 or dimension > _WIDEST:
                 raise InvalidInput(
-                    f"{path}, line 1: announces {promised} words of dimension {dimension}"
+                    f"{path}, line 1: announces {promised} words of dimension {dimension}; "
+                    f"give {_KINDS}"
                 )
             return cls(path, _is_binary(rest, dimension), dimension, promised)
         if len(fields) < 2 or not all(map(_is_number, fields[1:])):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +16,8 @@ def read_text(path: Path) -> str:
     """Read a UTF-8 text file, with or without a byte order mark."""
     existing(path, "file", "check the folder")
     try:
-        return path.read_text(encoding="utf-8-sig")
+        # Decoded from bytes: reading as text would turn every carriage return into a line feed.
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} is not UTF-8 text: save it as UTF-8") from error
     except OSError as error:
@@ -48,7 +51,8 @@ def read_table(path: Path, columns: Sequence[str]) -> list[Row]:
         If a column is missing, or a row has too few or too many values; the row is named.
     """
     try:
-        lines = csv.reader(read_text(path).splitlines(), strict=True)
+        # Not splitlines: it splits at more signs than CSV does, and loses breaks inside quotes.
+        lines = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
         rows = [[value.strip() for value in line] for line in lines]
     except csv.Error as error:
         raise InvalidInput(f"{path} is not a comma-separated table: {error}") from error
@@ -62,7 +66,7 @@ def read_table(path: Path, columns: Sequence[str]) -> list[Row]:
                 f"{path} has no column {column!r}{did_you_mean(column, header)} "
                 f"(its columns are {listing(header)})"
             )
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = sorted(name for name, count in Counter(header).items() if count > 1)
     if twice:
         raise InvalidInput(f"{path} has the column {listing(twice)} more than once")
     for number, row in filled[1:]:
