@@ -16,7 +16,7 @@ from zerokin.app.answer_html import answer_html, percent
 from zerokin.app.batch_tab import named_batch
 from zerokin.app.class_tab import added, attribute_values, removed, telling_attributes
 from zerokin.app.hierarchy_tab import path_html
-from zerokin.app.page import title_html
+from zerokin.app.page import page, title_html
 from zerokin.app.picture_tab import named_picture
 from zerokin.app.service import Service
 from zerokin.app.sunburst import rings, sunburst
@@ -160,6 +160,19 @@ def test_finding_a_class_colours_its_path_alone(service):
     path = {f"{layer}.{tree.labels(layer)[position]}" for layer in range(tree.n_layers + 1)}
     strong = {one for one, c in zip(ids[1:], colours[1:], strict=True) if c != "#EDEDED"}
     assert strong == path
+
+
+@pytest.mark.parametrize("kind", ["attributes", "text", "vector"])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_the_page_is_laid_out_for_every_kind_of_class(service, monkeypatch, kind, read_only):
+    monkeypatch.setattr("zerokin.app.class_tab.known_by", lambda _: kind)
+    service.read_only = read_only
+    config = page(service).get_config_file()
+    ids = {part["props"].get("elem_id"): part["props"] for part in config["components"]}
+    assert ids["add"]["interactive"] is not read_only
+    assert ("new-words" in ids) == (kind != "attributes")
+    assert ("like" in ids) == (kind == "attributes")
+    assert not any(call["api_visibility"] == "public" for call in config["dependencies"])
 
 
 @pytest.mark.parametrize(

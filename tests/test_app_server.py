@@ -88,6 +88,45 @@ def test_a_taken_port_and_a_folder_without_a_bundle_are_one_line(folder, tmp_pat
     assert "waiting must be at least 1" in said.stderr
 
 
+WATCHED = """
+import socket, sys, threading, urllib.request
+asked = []
+def watched(function):
+    def call(*given, **named):
+        target = given[1] if isinstance(given[0], socket.socket) else given[0]
+        host = target[0] if isinstance(target, tuple) else target
+        if host not in ("127.0.0.1", "::1", "localhost", None):
+            asked.append(repr(target))
+            raise OSError("the network is closed")
+        return function(*given, **named)
+    return call
+socket.socket.connect = watched(socket.socket.connect)
+socket.getaddrinfo = watched(socket.getaddrinfo)
+import zerokin.app
+def visit(address):
+    for path in ("/", "/config", "/gradio_api/info", "/api/health", "/theme.css"):
+        urllib.request.urlopen(address + path, timeout=60).read()
+    import os, signal, time
+    time.sleep(2)
+    os.kill(os.getpid(), signal.SIGTERM)
+def ready(address):
+    threading.Thread(target=visit, args=(address,)).start()
+zerokin.app.serve(sys.argv[1], port=0, ready=ready)
+print(asked)
+"""
+
+
+def test_the_server_calls_nobody(folder):
+    said = subprocess.run(
+        [sys.executable, "-c", WATCHED, str(folder)],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=120,
+    )
+    assert (said.returncode, said.stdout.strip()) == (0, "[]"), said.stderr
+
+
 def test_zerokin_imports_and_complains_in_one_line_without_the_extra(folder):
     code = (
         "import sys; sys.modules['gradio'] = None\n"

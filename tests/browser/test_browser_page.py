@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
 import urllib.request
 import zipfile
 
 import numpy as np
 import pytest
 
-from served import test_pictures, zerokin
+from served import bundle, running, test_pictures, zerokin
 from zerokin.recogniser import Recogniser
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -159,3 +160,16 @@ def test_html_in_a_name_is_shown_as_text(visit, served, screenshots):
     )
     visit.page.screenshot(path=screenshots / "html-in-a-name.png", full_page=True)
     assert visit.page.locator("img[src='x']").count() == 0
+
+
+def test_a_password_is_taken_and_an_open_page_does_not_hold_the_server_up(chromium, tmp_path):
+    with running(bundle(tmp_path), ZEROKIN_PASSWORD="ada:lovelace") as (address, process):
+        known = {"username": "ada", "password": "lovelace"}
+        with chromium.new_context(http_credentials=known) as context:
+            page = context.new_page()
+            page.goto(address)
+            page.wait_for_selector("#answer p")
+            page.set_input_files("#picture input[type=file]", str(test_pictures()[0]))
+            page.wait_for_selector("#answer h2")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(15) == 0

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from zerokin.app.application import LOOPBACK, create_app
+from zerokin.app.application import LOOPBACK, create_app, stay_local
 from zerokin.app.limits import Limits
 from zerokin.errors import InvalidInput, MissingExtra, ZerokinWarning
 
@@ -47,6 +47,7 @@ def serve(
     ready
         Told the page's address once it can be called.
     """
+    stay_local()
     try:
         import gradio  # noqa: F401
         import uvicorn

@@ -42,9 +42,9 @@ def serve(
     from zerokin.app.server import serve as run
     from zerokin.recogniser.generations import read_pointer
 
+    if not 0 < max_upload_mb < 1e6:
+        raise InvalidInput(f"--max-upload-mb must be above 0 and below 1,000,000: {max_upload_mb}")
     limits = Limits(upload_bytes=int(max_upload_mb * MEGABYTE), pixels=max_pixels, waiting=queue)
-    if not max_upload_mb > 0:
-        raise InvalidInput(f"--max-upload-mb must be above 0: got {max_upload_mb}")
     read_pointer(model)  # a wrong folder is told before the libraries are loaded
     admitted = password_of(password)
     exposed = exposure(host, admitted)
