@@ -8,6 +8,7 @@ import json
 import resource
 import shutil
 import struct
+import sys
 import tarfile
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image, PngImagePlugin
 from safetensors.numpy import save_file
 
@@ -58,7 +60,8 @@ def png(width, height, *, colour=2, chunks=(), data=b""):
 
 
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
 
 
 def refused(error):
@@ -474,6 +477,29 @@ def test_a_safetensors_file_that_lies_is_refused(tmp_path, kind):
         with pytest.raises(InvalidInput) as error:
             read(path)
         assert "x.safetensors" in refused(error)
+
+
+def test_a_torch_file_of_the_older_form_is_not_taken_at_its_word(tmp_path):
+    """Its reader makes room for as many bytes as a text claims to have, here 2 GiB."""
+    path = tmp_path / "x.pth"
+    weights = {"weight": torch.ones(3)}
+    torch.save(weights, path, _use_new_zipfile_serialization=False)
+    assert torch.equal(read_weights(path)["weight"], torch.ones(3))
+    content = path.read_bytes()
+    claim = b"X\x06\0\0\0weight"
+    assert content.count(claim) == 1
+    path.write_bytes(content.replace(claim, b"X\xff\xff\xff\x7fweight"))
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("this system does not tell how much memory a process has")
+    held = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 30), held[1]))
+    try:
+        with pytest.raises(InvalidInput, match=r"x\.pth") as error:
+            read_weights(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, held)
+    assert not isinstance(error.value.__cause__, MemoryError)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -70,7 +70,9 @@ class Watch:
 
 
 def limit_memory() -> None:
-    """Let this process grow by `MEMORY`, and no further."""
+    """Let this process grow by `MEMORY`, and no further, where the system can tell."""
+    if not Path("/proc/self/statm").exists():
+        return
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))

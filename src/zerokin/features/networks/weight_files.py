@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +31,7 @@ def read_weights(path: str | Path) -> dict[str, Tensor]:
     try:
         if file.suffix == ".safetensors":
             return dict(load_file(file))
-        content = torch.load(file, map_location="cpu", weights_only=True)
+        content = _loaded(file)
     except pickle.UnpicklingError as error:
         raise InvalidInput(
             f"{file} is damaged, or holds Python objects besides tensors, which are never "
@@ -41,6 +43,24 @@ def read_weights(path: str | Path) -> dict[str, Tensor]:
         first = str(error).strip().splitlines()[0] if str(error).strip() else "it ends too soon"
         raise InvalidInput(f"{file} is damaged or no {kind} file: {first}") from error
     return _tensors(content, file)
+
+
+class _Bounded(io.FileIO):
+    """A file that is asked for more than it holds makes no room for more."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = max(0, os.fstat(self.fileno()).st_size - self.tell())
+        return super().read(left if size is None or size < 0 else min(size, left))
+
+
+def _loaded(path: Path) -> object:
+    with path.open("rb") as beginning:
+        is_zip = beginning.read(2) == b"PK"
+    if is_zip:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    # The older form is one stream, whose reader takes every length in it at its word.
+    with _Bounded(path) as file:
+        return torch.load(file, map_location="cpu", weights_only=True)
 
 
 def save_weights(model: nn.Module, path: str | Path) -> None:
