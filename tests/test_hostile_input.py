@@ -23,6 +23,7 @@ from safetensors.numpy import save_file
 
 import zerokin
 from builders import OWN_PICTURES, OWN_TABLE, picture_bytes, write_own_folder
+from training_parts import network, recipe, source, targets
 from zerokin.data import pictures
 from zerokin.data.native_features import NativeFeatures
 from zerokin.data.pictures import decode, eight_bit_rgb, open_tars
@@ -30,7 +31,8 @@ from zerokin.data.readers.tables import read_table
 from zerokin.errors import InvalidInput, ZerokinError, did_you_mean, shown
 from zerokin.evaluation.ablation.config import read_config, read_network
 from zerokin.features.networks.weight_files import read_weights
-from zerokin.features.training.checkpoint import load_checkpoint
+from zerokin.features.training import train
+from zerokin.features.training.checkpoint import load_checkpoint, save_checkpoint
 from zerokin.hierarchy.taxonomy_csv import read_taxonomy_csv
 from zerokin.recogniser import Recogniser
 from zerokin.semantics.word_vectors import word_vectors
@@ -557,3 +559,59 @@ def test_a_bundle_edited_by_hand_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match=r"classes\.csv") as error:
         Recogniser.load(tmp_path / "bundle")
     refused(error)
+
+
+# Checkpoints
+
+
+def edited(groups, state, change):
+    progress = state["progress"]
+    if change == "no network":
+        del groups["network"]
+    elif change == "no tensor":
+        groups["network"].popitem()
+    elif change == "other shape":
+        name = next(iter(groups["network"]))
+        groups["network"][name] = torch.ones(1)
+    elif change == "unknown weight":
+        groups["optimiser"]["999/momentum_buffer"] = torch.ones(1)
+    elif change == "no number":
+        groups["optimiser"]["x/momentum_buffer"] = torch.ones(1)
+    elif change == "no fingerprint":
+        del state["fingerprint"]
+    elif change == "list":
+        state["fingerprint"] = []
+    elif change == "later":
+        progress["step"] = 10**30
+    elif change == "earlier":
+        progress["step"] = -1
+    elif change == "sums":
+        progress["sums"] = {"total": "x"}
+    elif change == "epochs":
+        progress["epochs"] = [{"epoch": 1}]
+    elif change == "unknown field":
+        progress["x"] = 1
+    else:
+        progress["best_epoch"] = 7
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("no network", "no tensor", "other shape", "unknown weight", "no number", "list"),
+        *("no fingerprint", "later", "earlier", "sums", "epochs", "unknown field", "best epoch"),
+    ],
+)
+def test_a_checkpoint_edited_by_hand_is_refused(tmp_path, change):
+    def run():
+        given = network(), source(), targets(), recipe(epochs=1)
+        train(*given, folder=tmp_path, device="cpu", quiet=True)
+
+    run()
+    path = tmp_path / "checkpoint.safetensors"
+    groups, state = load_checkpoint(path)
+    edited(groups, state, change)
+    save_checkpoint(path, groups, state)
+    with pytest.raises(InvalidInput, match="start over") as error:
+        run()
+    assert "checkpoint.safetensors" in refused(error)
