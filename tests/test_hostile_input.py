@@ -528,6 +528,7 @@ def test_a_classifier_of_numbers_that_are_not_finite_is_refused(tmp_path, part, 
         {"parameters": {"hub_neighbors": 1.5}},
         {"parameters": {"normalisation": 5}},
         {"parameters": {"inference": "x"}},
+        {"parameters": {"device": "\ud800"}},
         {"parameters": {"two\nlines": 1}},
         {"classes": "abc"},
         {"classes": [[1], [2]]},
@@ -537,7 +538,7 @@ def test_a_classifier_of_numbers_that_are_not_finite_is_refused(tmp_path, part, 
         {"layers": -1},
         {"layers": 10**9},
     ],
-    ids=str,
+    ids=ascii,
 )
 def test_a_classifier_edited_by_hand_is_refused(tmp_path, change):
     root = next(path for path in BUNDLE.iterdir() if path.is_dir())

@@ -112,7 +112,7 @@ def _parameters(kind: type[ZeroShotClassifier], given: dict[str, Any]) -> dict[s
     for name, default in kind().get_params().items():
         value = given.get(name, default)
         if isinstance(default, str):
-            fits = isinstance(value, str)
+            fits = isinstance(value, str) and value.isprintable()
         elif isinstance(default, float):
             fits = _is_number(value, int | float)
         else:
