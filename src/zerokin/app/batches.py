@@ -34,7 +34,7 @@ def answer_batch(service: Service, files: Sequence[tuple[str, Path]], question: 
         What is asked of each.
     """
     # The very lines of the command line: a batch and `zerokin predict --csv` must not differ.
-    from zerokin.commands.predict import csv_heading, csv_row
+    from zerokin.report.answers_csv import csv_heading, csv_row
 
     pictures, skipped = uploaded_pictures(files, service.limits)
     answers = tuple(service.ask_many(pictures, question))

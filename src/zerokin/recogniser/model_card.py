@@ -122,7 +122,9 @@ def _limits(recogniser: Recogniser) -> Iterator[str]:
         yield "- Answers carry no probabilities: there was too little to learn them from."
 
 
-def _table(values: Mapping[str, Any]) -> str:
+def _table(values: Any) -> str:
+    if not isinstance(values, Mapping):
+        return _plain(_shown(values))
     rows = [f"| {_plain(name)} | {_plain(_shown(value))} |" for name, value in values.items()]
     return "\n".join(["| | |", "|---|---|", *rows])
 

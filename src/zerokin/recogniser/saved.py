@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -197,9 +198,19 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
+def _finite(text: str) -> float:
+    """Read a number; one that could not be written again is refused."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a finite number")
+    return value
+
+
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(
+            path.read_text(encoding="utf-8"), parse_float=_finite, parse_constant=_finite
+        )
     except FileNotFoundError as error:
         raise InvalidInput(f"{path} is missing: copy the bundle again, or fit it anew") from error
     except (OSError, ValueError, RecursionError) as error:
