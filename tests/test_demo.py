@@ -31,5 +31,5 @@ def test_demo_draws_groups_trains_and_names(tmp_path):
     chance, untrained, labels, *_ = rows
     assert chance.unseen == 100 / 15
     # Random filters see something, but do not solve it; an epoch of class labels teaches more.
-    assert 1.5 * chance.unseen < untrained.unseen < 50
+    assert 1.5 * chance.unseen < untrained.unseen < 40
     assert labels.seen > untrained.seen

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from zerokin.errors import InvalidInput, MissingFile
 
@@ -79,3 +81,35 @@ def existing(path: str | os.PathLike[str], what: str, remedy: str) -> Path:
     if not path.exists():
         raise MissingFile(f"no {what} at {path}: {remedy}")
     return path
+
+
+def read_versioned(
+    path: Path, *, what: str, kind: str, version: int, remedy: str = "update zerokin"
+) -> dict[str, Any]:
+    """Read a JSON file that says of which format and version it is, trusting nothing in it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What its folder should hold, for the message where there is none.
+    kind, version
+        What the file must say it is.
+    remedy
+        What to do about another version.
+    """
+    if not path.is_file():
+        raise MissingFile(f"no {what} in {path.parent}: it should hold {path.name}")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not JSON: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != kind:
+        raise InvalidInput(f"{path} does not describe a {kind}")
+    if content.get("version") != version:
+        raise InvalidInput(
+            f"{path} has version {content.get('version')!r}, but this zerokin reads {version}: "
+            f"{remedy}"
+        )
+    return content

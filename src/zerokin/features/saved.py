@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from zerokin._version import __version__
-from zerokin.errors import InvalidInput, MissingFile, ZerokinError
+from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.networks import (
     FeatureNetwork,
     HierarchyHead,
@@ -23,7 +23,7 @@ from zerokin.features.networks import (
 from zerokin.features.networks.weight_files import load_weights
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch
-from zerokin.files import replacing_folder
+from zerokin.files import read_versioned, replacing_folder
 from zerokin.hierarchy import ClassHierarchy
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def read_features(
 ) -> FeatureLearner:
     """Read a learner, refusing whatever does not fit together."""
     folder = Path(folder)
-    config = _config(folder)
+    config = read_versioned(folder / CONFIG, what="feature network", kind=FORMAT, version=VERSION)
     try:
         settings = dict(config["settings"])
         learner = kind(recipe=Recipe.from_dict(config["recipe"]), device=device, **settings)
@@ -139,21 +139,3 @@ def _made(about: dict[str, Any], d_f: int, channels: int) -> HierarchyHead | Sem
         input_scaling=bool(about["input_scaling"]),
         auxiliary_heads=bool(about["auxiliary_heads"]),
     )
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG
-    if not path.exists():
-        raise MissingFile(f"no feature network in {folder}: it should hold {CONFIG}")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not JSON: {error}") from error
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise InvalidInput(f"{path} does not describe {FORMAT}")
-    if config.get("version") != VERSION:
-        raise InvalidInput(
-            f"{path} has version {config.get('version')!r}, but this zerokin reads {VERSION}: "
-            "update zerokin"
-        )
-    return config

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zerokin._version import __version__
-from zerokin.errors import InvalidInput, MissingFile, ZerokinError
-from zerokin.files import sha256
+from zerokin.errors import InvalidInput, ZerokinError
+from zerokin.files import read_versioned, sha256
 
 FORMAT, VERSION = "zerokin-bundle", 1
 POINTER, LOCK = "bundle.json", ".lock"
@@ -56,19 +56,13 @@ def is_bundle(folder: str | os.PathLike[str]) -> bool:
 def read_pointer(folder: Path) -> Pointer:
     """Read ``bundle.json``, trusting nothing in it."""
     path = folder / POINTER
-    if not path.is_file():
-        raise MissingFile(f"no bundle in {folder}: it should hold {POINTER}; write one with fit")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not JSON ({error}): fit the bundle anew") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InvalidInput(f"{path} does not describe a {FORMAT}")
-    if content.get("version") != VERSION:
-        raise InvalidInput(
-            f"{path} has version {content.get('version')!r}, but this zerokin reads {VERSION}: "
-            "update zerokin, or fit the bundle anew"
-        )
+    content = read_versioned(
+        path,
+        what="bundle",
+        kind=FORMAT,
+        version=VERSION,
+        remedy="update zerokin, or fit the bundle anew",
+    )
     generation = content.get("generation")
     if not isinstance(generation, str) or not GENERATION.fullmatch(generation):
         raise InvalidInput(

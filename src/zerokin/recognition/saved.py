@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin._version import __version__
-from zerokin.errors import InvalidInput, MissingFile, shown
+from zerokin.errors import InvalidInput, shown
 from zerokin.features.normaliser import Affine, FeatureNormaliser, signed_root, unit_length
-from zerokin.files import replacing_folder
+from zerokin.files import read_versioned, replacing_folder
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition.prototypes import PrototypeRule
 
@@ -79,7 +79,7 @@ def read_classifier(
 ) -> ZeroShotClassifier:
     """Read a classifier, refusing whatever does not fit together."""
     folder = Path(folder)
-    config = _config(folder)
+    config = read_versioned(folder / CONFIG, what="classifier", kind=FORMAT, version=VERSION)
     try:
         numbers = _load_numbers(folder / NUMBERS)
         model = kind(**_parameters(kind, config["parameters"]))
@@ -142,24 +142,6 @@ def _class_names(given: Any) -> NDArray[Any]:
         raise ValueError("a name of a class cannot be kept, such as one that ends in NUL")
     "".join(map(str, given)).encode()  # half a character cannot be written again
     return names
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG
-    if not path.exists():
-        raise MissingFile(f"no classifier in {folder}: it should hold {CONFIG}")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not JSON: {error}") from error
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise InvalidInput(f"{path} does not describe a {FORMAT}")
-    if config.get("version") != VERSION:
-        raise InvalidInput(
-            f"{path} has version {config.get('version')!r}, but this zerokin reads {VERSION}: "
-            "update zerokin"
-        )
-    return config
 
 
 def _load_numbers(path: Path) -> dict[str, np.ndarray]:
