@@ -84,7 +84,13 @@ def existing(path: str | os.PathLike[str], what: str, remedy: str) -> Path:
 
 
 def read_versioned(
-    path: Path, *, what: str, kind: str, version: int, remedy: str = "update zerokin"
+    path: Path,
+    *,
+    what: str,
+    made_by: str,
+    kind: str,
+    version: int,
+    remedy: str = "update zerokin",
 ) -> dict[str, Any]:
     """Read a JSON file that says of which format and version it is, trusting nothing in it.
 
@@ -92,15 +98,17 @@ def read_versioned(
     ----------
     path
         The file.
-    what
-        What its folder should hold, for the message where there is none.
+    what, made_by
+        What its folder should hold, and what writes one, for the message where there is none.
     kind, version
         What the file must say it is.
     remedy
         What to do about another version.
     """
     if not path.is_file():
-        raise MissingFile(f"no {what} in {path.parent}: it should hold {path.name}")
+        raise MissingFile(
+            f"no {what} in {path.parent}: it should hold {path.name}; {made_by} writes one"
+        )
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

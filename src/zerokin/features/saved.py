@@ -62,7 +62,13 @@ def read_features(
 ) -> FeatureLearner:
     """Read a learner, refusing whatever does not fit together."""
     folder = Path(folder)
-    config = read_versioned(folder / CONFIG, what="feature network", kind=FORMAT, version=VERSION)
+    config = read_versioned(
+        folder / CONFIG,
+        what="feature network",
+        made_by="zerokin train",
+        kind=FORMAT,
+        version=VERSION,
+    )
     try:
         settings = dict(config["settings"])
         learner = kind(recipe=Recipe.from_dict(config["recipe"]), device=device, **settings)

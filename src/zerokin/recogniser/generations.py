@@ -59,6 +59,7 @@ def read_pointer(folder: Path) -> Pointer:
     content = read_versioned(
         path,
         what="bundle",
+        made_by="zerokin fit",
         kind=FORMAT,
         version=VERSION,
         remedy="update zerokin, or fit the bundle anew",

@@ -79,7 +79,9 @@ def read_classifier(
 ) -> ZeroShotClassifier:
     """Read a classifier, refusing whatever does not fit together."""
     folder = Path(folder)
-    config = read_versioned(folder / CONFIG, what="classifier", kind=FORMAT, version=VERSION)
+    config = read_versioned(
+        folder / CONFIG, what="classifier", made_by="zerokin fit", kind=FORMAT, version=VERSION
+    )
     try:
         numbers = _load_numbers(folder / NUMBERS)
         model = kind(**_parameters(kind, config["parameters"]))
