@@ -25,16 +25,16 @@ from zerokin.evaluation.selection import Selector
 from zerokin.hierarchy.of_dataset import build_hierarchy
 from zerokin.progress import track
 from zerokin.recognition import ZeroShotClassifier
-from zerokin.recognition.confidence import (
+from zerokin.recognition.answers.confidence import (
     expected_calibration_error,
     fit_temperature,
     probabilities,
     surprise,
 )
-from zerokin.recognition.hedging import hedge
-from zerokin.recognition.novelty import auroc, typicality
-from zerokin.recognition.risk_coverage import risk_coverage
-from zerokin.recognition.scored import Scored
+from zerokin.recognition.answers.hedging import hedge
+from zerokin.recognition.answers.novelty import auroc, typicality
+from zerokin.recognition.answers.risk_coverage import risk_coverage
+from zerokin.recognition.answers.scored import Scored
 from zerokin.report.risk_coverage import draw_risk_coverage
 
 RISKS = (0.05, 0.1, 0.2, 0.3)

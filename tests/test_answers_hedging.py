@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.answer_calibration import AnswerCalibration
-from zerokin.recognition.confidence import probabilities
-from zerokin.recognition.hedging import ANYTHING, hedge, learn_risk_maps
-from zerokin.recognition.ladder import ladder
-from zerokin.recognition.novelty import NoveltyRule
-from zerokin.recognition.overall_risk import OverallRisk
-from zerokin.recognition.risk_map import RiskMap
-from zerokin.recognition.scored import Scored
+from zerokin.recognition.answers.calibration import AnswerCalibration
+from zerokin.recognition.answers.confidence import probabilities
+from zerokin.recognition.answers.hedging import ANYTHING, hedge, learn_risk_maps
+from zerokin.recognition.answers.ladder import ladder
+from zerokin.recognition.answers.novelty import NoveltyRule
+from zerokin.recognition.answers.overall_risk import OverallRisk
+from zerokin.recognition.answers.risk_map import RiskMap
+from zerokin.recognition.answers.scored import Scored
 
 TREE = ClassHierarchy(
     [[0, 0, 1, 1, 2, 3, 3, 4], [0, 0, 0, 0, 1, 1, 1, 2]],

@@ -18,13 +18,13 @@ from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, listing
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.progress import track
-from zerokin.recognition.answer_calibration import KINDS, AnswerCalibration
-from zerokin.recognition.confidence import fit_temperature, probabilities
-from zerokin.recognition.hedging import ladder_risks, learn_risk_maps
-from zerokin.recognition.ladder import ladder, wrong_answers
-from zerokin.recognition.novelty import NoveltyRule, typicality
-from zerokin.recognition.overall_risk import OverallRisk
-from zerokin.recognition.scored import Scored
+from zerokin.recognition.answers.calibration import KINDS, AnswerCalibration
+from zerokin.recognition.answers.confidence import fit_temperature, probabilities
+from zerokin.recognition.answers.hedging import ladder_risks, learn_risk_maps
+from zerokin.recognition.answers.ladder import ladder, wrong_answers
+from zerokin.recognition.answers.novelty import NoveltyRule, typicality
+from zerokin.recognition.answers.overall_risk import OverallRisk
+from zerokin.recognition.answers.scored import Scored
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 Kind = Literal["unseen", "all"]

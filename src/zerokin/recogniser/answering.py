@@ -17,14 +17,14 @@ from zerokin.recogniser.picture_answer import (
     RankedClass,
     Superclass,
 )
-from zerokin.recognition.answer_calibration import AnswerCalibration
 from zerokin.recognition.answers import NONE_OF_THESE
+from zerokin.recognition.answers.calibration import AnswerCalibration
+from zerokin.recognition.answers.confidence import probabilities
+from zerokin.recognition.answers.hedging import ANYTHING, HedgedAnswers, hedge
+from zerokin.recognition.answers.ladder import ladder
+from zerokin.recognition.answers.novelty import typicality
 from zerokin.recognition.class_labels import KnownClasses, candidate_positions
-from zerokin.recognition.confidence import probabilities
 from zerokin.recognition.explanation import nearest_kin
-from zerokin.recognition.hedging import ANYTHING, HedgedAnswers, hedge
-from zerokin.recognition.ladder import ladder
-from zerokin.recognition.novelty import typicality
 from zerokin.recognition.zero_shot_classifier import Candidates, ZeroShotClassifier
 
 Values = NDArray[np.float64]

@@ -14,7 +14,7 @@ from zerokin.evaluation.metrics import harmonic_mean, per_class_top1
 from zerokin.evaluation.ours import Ours
 from zerokin.evaluation.selection import Selector
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.answer_calibration import AnswerCalibration
+from zerokin.recognition.answers.calibration import AnswerCalibration
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 LEAST_VALIDATION_CLASSES = 2

@@ -18,7 +18,7 @@ from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput
 from zerokin.recogniser.generations import read_generation, write_generation
 from zerokin.recogniser.model_card import filled_in_licence, model_card
-from zerokin.recognition.answer_calibration import AnswerCalibration
+from zerokin.recognition.answers.calibration import AnswerCalibration
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 if TYPE_CHECKING:

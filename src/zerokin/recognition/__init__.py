@@ -7,12 +7,12 @@ from zerokin.recognition.nearest_prototype import cosine_scores, nearest_prototy
 
 if TYPE_CHECKING:
     from zerokin.recognition.explanation import Explanation
-    from zerokin.recognition.few_shot_classifier import FewShotClassifier
+    from zerokin.recognition.few_shot.classifier import FewShotClassifier
     from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 _HOMES = {
     "Explanation": "explanation",
-    "FewShotClassifier": "few_shot_classifier",
+    "FewShotClassifier": "few_shot.classifier",
     "ZeroShotClassifier": "zero_shot_classifier",
 }
 

@@ -16,7 +16,7 @@ from zerokin.hierarchy.figures import (
     checked_picture_path,
     write_figure,
 )
-from zerokin.recognition.risk_coverage import RiskCoverage
+from zerokin.recognition.answers.risk_coverage import RiskCoverage
 
 STYLES = ((UNSEEN, "-"), (SEEN, "--"), (SHARED, "-."), (INK, ":"))
 PANELS = (

@@ -44,7 +44,10 @@ def run_ablation(
     tune: bool = True,
     quiet: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Train every network, then measure every row, yielding the row's results as they are done.
+    """Train every network, and measure every row as soon as its networks are trained.
+
+    Networks are trained in their order in the configuration, so that those whose rows take long to
+    measure should come first.
 
     Hyper-parameters and calibration of a row are chosen on validation folds, with features of
     networks that were trained without that fold's validation classes, and then used for all seeds.
@@ -100,13 +103,25 @@ def run_ablation(
 def _tasks(
     config: AblationConfig, readings: Readings, folds: range, *, validation_only: bool
 ) -> Iterator[Task]:
-    """Yield every row with the files of its features, as soon as its networks are trained."""
+    """Train the networks in their order; yield every row as soon as all of its own are trained."""
     seeds = () if validation_only else config.seeds
-    for row in config.rows:
-        plans = [config.network(name) for name in row.networks]
-        on_folds = [[readings.fold(plan, k, config.seeds[0]) for plan in plans] for k in folds]
-        on_all = {seed: [readings.final(plan, seed) for plan in plans] for seed in seeds}
-        yield Task(row, on_folds, on_all, NetworkSettings(**plans[-1].settings).centred)
+    left = list(config.rows)
+    trained: dict[str, tuple[list[Path], list[Path]]] = {}
+    for plan in config.networks:
+        if not any(plan.name in row.networks for row in left):
+            continue
+        on_folds = [readings.fold(plan, k, config.seeds[0]) for k in folds]
+        trained[plan.name] = on_folds, [readings.final(plan, seed) for seed in seeds]
+        ready = [row for row in left if set(row.networks) <= set(trained)]
+        left = [row for row in left if row not in ready]
+        for row in ready:
+            files = [trained[name] for name in row.networks]
+            yield Task(
+                row,
+                on_folds=[list(paths) for paths in zip(*(f for f, _ in files), strict=True)],
+                on_all={seed: [paths[i] for _, paths in files] for i, seed in enumerate(seeds)},
+                centred=NetworkSettings(**config.network(row.networks[-1]).settings).centred,
+            )
 
 
 def _measured(

@@ -24,7 +24,7 @@ from zerokin.evaluation.selection import CALIBRATIONS, Selection
 from zerokin.evaluation.settings import Row
 from zerokin.features.normaliser import unit_length
 from zerokin.progress import track
-from zerokin.recognition.few_shot_classifier import FewShotClassifier
+from zerokin.recognition.few_shot.classifier import FewShotClassifier
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 HELD_OUT = 0.2

@@ -29,7 +29,7 @@ from zerokin.evaluation.ours import DEFAULTS as ZERO_SHOT_DEFAULTS
 from zerokin.evaluation.ours import Ours
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import unit_length
-from zerokin.recognition.shots import combined_scores, nearest_base, semantic_weight
+from zerokin.recognition.few_shot.shots import combined_scores, nearest_base, semantic_weight
 
 Products = NDArray[np.floating]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zerokin.errors import InvalidInput
-from zerokin.recognition.scored import Values
+from zerokin.recognition.answers.scored import Values
 
 
 @dataclass(frozen=True)

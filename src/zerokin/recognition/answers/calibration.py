@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from zerokin.errors import InvalidInput, did_you_mean, listing
-from zerokin.recognition.novelty import NoveltyRule
-from zerokin.recognition.overall_risk import OverallRisk
-from zerokin.recognition.risk_map import RiskMap
+from zerokin.recognition.answers.novelty import NoveltyRule
+from zerokin.recognition.answers.overall_risk import OverallRisk
+from zerokin.recognition.answers.risk_map import RiskMap
 
 FORMAT, VERSION = "zerokin-answers", 1
 KINDS = ("unseen", "all")

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.answer_calibration import AnswerCalibration
-from zerokin.recognition.confidence import probabilities
-from zerokin.recognition.hedging import ladder_risks
-from zerokin.recognition.ladder import ladder, wrong_answers
-from zerokin.recognition.scored import Scored, Values
+from zerokin.recognition.answers.calibration import AnswerCalibration
+from zerokin.recognition.answers.confidence import probabilities
+from zerokin.recognition.answers.hedging import ladder_risks
+from zerokin.recognition.answers.ladder import ladder, wrong_answers
+from zerokin.recognition.answers.scored import Scored, Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def risk_coverage(
     samples
         Scores, candidates and true classes.
     hierarchy, calibration
-        As for `zerokin.recognition.hedging.hedge`.
+        As for `zerokin.recognition.answers.hedging.hedge`.
     superclasses
         False leaves only the class or "anything", for comparison.
     """

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.recognition.scored import Scored, Values
+from zerokin.recognition.answers.scored import Scored, Values
 
 COLDEST, HOTTEST = 1e-4, 1e4
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.recognition.scored import Values
+from zerokin.recognition.answers.scored import Values
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.scored import Positions, Scored, Values
+from zerokin.recognition.answers.scored import Positions, Scored, Values
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.confidence import probabilities
-from zerokin.recognition.ladder import Ladder, ladder, wrong_answers
-from zerokin.recognition.risk_map import RiskMap
-from zerokin.recognition.scored import Positions, Scored, Values, checked_scores
+from zerokin.recognition.answers.confidence import probabilities
+from zerokin.recognition.answers.ladder import Ladder, ladder, wrong_answers
+from zerokin.recognition.answers.risk_map import RiskMap
+from zerokin.recognition.answers.scored import Positions, Scored, Values, checked_scores
 
 if TYPE_CHECKING:
-    from zerokin.recognition.answer_calibration import AnswerCalibration
+    from zerokin.recognition.answers.calibration import AnswerCalibration
 
 ANYTHING = "anything"
 

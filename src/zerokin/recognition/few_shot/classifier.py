@@ -15,15 +15,15 @@ from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition.class_labels import Positions
-from zerokin.recognition.few_shot_candidates import Candidates, few_shot_candidates
-from zerokin.recognition.pruning import surviving_classes
-from zerokin.recognition.ranking import ranked
-from zerokin.recognition.shots import mixed_prototypes, semantic_weight, with_lent_means
-from zerokin.recognition.support import (
+from zerokin.recognition.few_shot.candidates import Candidates, few_shot_candidates
+from zerokin.recognition.few_shot.shots import mixed_prototypes, semantic_weight, with_lent_means
+from zerokin.recognition.few_shot.support import (
     ClassesWithSemantics,
     checked_shots,
     refuse_not_finite,
 )
+from zerokin.recognition.pruning import surviving_classes
+from zerokin.recognition.ranking import ranked
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 

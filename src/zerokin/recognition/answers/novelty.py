@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.recognition.scored import Values
+from zerokin.recognition.answers.scored import Values
 
 MEAN_WEIGHT = 0.5
 

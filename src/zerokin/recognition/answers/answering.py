@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.answer_calibration import AnswerCalibration
+from zerokin.recognition.answers.calibration import AnswerCalibration
+from zerokin.recognition.answers.confidence import probabilities
+from zerokin.recognition.answers.hedging import ANYTHING, hedge
+from zerokin.recognition.answers.novelty import typicality
+from zerokin.recognition.answers.scored import Values
 from zerokin.recognition.class_labels import KnownClasses, candidate_positions
-from zerokin.recognition.confidence import probabilities
-from zerokin.recognition.hedging import ANYTHING, hedge
-from zerokin.recognition.novelty import typicality
-from zerokin.recognition.scored import Values
 
 if TYPE_CHECKING:
     from zerokin.recognition.zero_shot_classifier import Candidates, ZeroShotClassifier
@@ -71,7 +71,7 @@ def answer(
     hierarchy
         The superclasses that the calibration was learned with; the classifier's by default.
     max_risk
-        As for `zerokin.recognition.hedging.hedge`.
+        As for `zerokin.recognition.answers.hedging.hedge`.
     """
     if isinstance(candidates, str) and candidates != calibration.candidates:
         raise InvalidInput(
