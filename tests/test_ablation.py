@@ -84,6 +84,31 @@ def test_every_row_is_measured_for_every_seed_and_nothing_is_trained_twice(
         list(run_ablation(data, parse_config(changed), tmp_path, device="cpu", quiet=True))
 
 
+def test_networks_are_trained_in_their_order_and_rows_measured_once_all_of_theirs_are(
+    pictures, tmp_path, monkeypatch
+):
+    trained = []
+    fold = Readings.fold
+
+    def noted(self, plan, number, seed):
+        trained.append(plan.name)
+        return fold(self, plan, number, seed)
+
+    monkeypatch.setattr(Readings, "fold", noted)
+    networks = {name: {"mode": "classes", "recipe": {"epochs": 0}} for name in "abcd"}
+    rows = [
+        {"name": names, "networks": list(names), "method": "projection"}
+        for names in ("ca", "b", "a")
+    ]
+    config = parse_config({**CONFIG, "seeds": [0], "networks": networks, "rows": rows})
+    results = run_ablation(
+        f"folder={pictures}", config, tmp_path, device="cpu", tune=False, quiet=True
+    )
+    measured = [(row["method"], "".join(dict.fromkeys(trained))) for row in results]
+    # d has no row; two settings each
+    assert measured[::2] == [("a", "a"), ("b", "ab"), ("ca", "abc")]
+
+
 def test_validation_trains_no_network_on_all_classes_and_touches_no_test_sample(
     pictures, tmp_path, monkeypatch
 ):

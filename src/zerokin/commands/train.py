@@ -80,6 +80,7 @@ def ablation(
 
     plan = read_config(config)
     table = folder / ("validation" if validation else "ablation")
+    order = [row.name for row in plan.rows]
     rows: list[dict[str, Any]] = []
     results = run_ablation(
         data,
@@ -93,6 +94,7 @@ def ablation(
     )
     for row in results:
         rows.append(row)
+        rows.sort(key=lambda one: order.index(one["method"]))
         figures = ", ".join(f"{name} {value:.4g}" for name, value in row["metrics"].items())
         out.print(f"{row['method']}, {row['setting']}, seed {row['seed']}: {figures}", style="dim")
         for suffix in ("json", "md"):
