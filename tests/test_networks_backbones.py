@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from zerokin.errors import InvalidInput, MissingFile
+from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.networks import create_backbone
 
 
@@ -182,3 +183,22 @@ def test_a_hub_that_cannot_be_reached_says_what_to_do(monkeypatch):
         create_backbone("resnet18", weights="hub")
     with pytest.raises(InvalidInput, match="the hub has no weights for resnet12"):
         create_backbone("resnet12", weights="hub")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"backbone": "smal"}, "unknown backbone 'smal'; did you mean 'small'"),
+        ({"backbone": "small"}, "no packaged weights for 'small' .*weights=None"),
+        ({"backbone": "conv4", "weights": "hub"}, "the hub has no weights for conv4"),
+        ({"backbone": "resnet18.a1_in1", "weights": "hub"}, r"did you mean 'resnet18\.a1_in1k'"),
+        ({"mode": "cnnrnn"}, "unknown mode 'cnnrnn'; did you mean 'cnn-rnn'"),
+        ({"grouping": "kmean"}, "unknown grouping 'kmean'; did you mean 'kmeans'"),
+        ({"framing": "hole"}, "unknown framing 'hole'; did you mean 'whole'"),
+        ({"device": "cudda"}, "unknown device 'cudda': use cpu or cuda"),
+    ],
+    ids=str,
+)
+def test_a_feature_learner_refuses_what_it_can_know_when_it_is_made(settings, message):
+    with pytest.raises(InvalidInput, match=message):
+        FeatureLearner(**settings)

@@ -10,9 +10,10 @@ from safetensors.numpy import load_file, save_file
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from zerokin.data import ClassTable
-from zerokin.errors import ZerokinError
+from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition import ZeroShotClassifier
+from zerokin.recognition.samples import refuse_not_finite
 
 RNG = np.random.default_rng(1)
 C, SEEN, D_Z, D_F = 24, 18, 10, 40
@@ -234,3 +235,47 @@ def test_what_a_user_got_wrong_is_named(action, line):
     with pytest.raises(ZerokinError) as refusal:
         action(fitted())
     assert line in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (X[:, :3], "X has 3 features, but ZeroShotClassifier is expecting 40 features"),
+        (np.where(np.arange(len(X))[:, None] == 7, np.nan, X), "X: row 7 holds NaN .*1 such rows"),
+        (np.where(np.arange(len(X))[:, None] > 8, -np.inf, X), "X: row 9 holds NaN or infinity"),
+        (X[0], "Expected 2D array, got 1D array"),
+        (X[:0], r"Found array with 0 sample\(s\)"),
+        ([["a"] * D_F], "could not convert string to float"),
+        (X * 1j, "Complex data not supported"),
+    ],
+    ids=["width", "NaN", "infinity", "vector", "nothing", "words", "complex"],
+)
+def test_features_that_cannot_be_used_are_refused_in_one_line(features, message):
+    model = fitted()
+    for use in (model.predict, model.decision_function, model.explain):
+        with pytest.raises(InvalidInput, match=message) as error:
+            use(features)
+        assert len(str(error.value).splitlines()) == 1
+        assert "\\n" not in str(error.value)
+    if np.shape(features) != (len(X), 3):
+        with pytest.raises(InvalidInput, match=message):
+            ZeroShotClassifier().fit(features, LABELS[: len(features)], semantics=TABLE)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (LABELS[:-1], "inconsistent numbers of samples"),
+        (LABELS + 0.5, "y: Unknown label type: continuous"),
+        (None, "requires y to be passed"),
+    ],
+    ids=["fewer", "fractions", "none"],
+)
+def test_labels_that_cannot_be_used_are_refused_in_one_line(labels, message):
+    with pytest.raises(InvalidInput, match=message):
+        ZeroShotClassifier().fit(X, labels, semantics=TABLE)
+
+
+def test_large_finite_features_are_no_infinity():
+    huge = np.full((3, D_F), 1e308)  # whose sum is infinite
+    assert refuse_not_finite(huge, "X") is huge

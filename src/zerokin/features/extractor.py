@@ -13,6 +13,7 @@ import torch
 from zerokin._version import __version__
 from zerokin.data.framing import Framing, check_framing
 from zerokin.errors import InvalidInput
+from zerokin.features.device import chosen_device
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.networks import FeatureNetwork, create_backbone
 from zerokin.features.networks.backbone import Backbone
@@ -127,11 +128,11 @@ def open_extractor(
     --------
     >>> open_extractor("conv4", weights="packaged")
     Traceback (most recent call last):
-    zerokin.errors.InvalidInput: no packaged weights for 'conv4' (tf_efficientnet_lite0, ...)
+    zerokin.errors.InvalidInput: no packaged weights for 'conv4' (tf_efficientnet_lite0, ...
     """
     network: AnyNetwork
     source = None
-    place = _device(device)
+    place = chosen_device(device)
     if model is not None:
         if backbone is not None or weights is not None:
             raise InvalidInput("a model brings its own backbone and weights: give no others")
@@ -189,13 +190,3 @@ def _check_view(view: View) -> None:
             raise InvalidInput(f"{name} must be at least 1: got {getattr(view, name)}")
     if not 1 <= view.zoom < view.side:
         raise InvalidInput(f"zoom must be at least 1 (the whole picture): got {view.zoom}")
-
-
-def _device(device: str | None) -> str:
-    if device is None:
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise InvalidInput(f"device={device!r}, but torch sees no GPU here: use device='cpu'")
-    if device.partition(":")[0] not in ("cpu", "cuda", "mps"):
-        raise InvalidInput(f"unknown device {device!r}: use cpu or cuda")
-    return device

@@ -15,6 +15,7 @@ from zerokin.data.dataset import Dataset
 from zerokin.data.framing import Framing
 from zerokin.data.pictures import Pictures
 from zerokin.errors import InvalidInput, did_you_mean, shown
+from zerokin.features.device import chosen_device
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.features.networks import (
     FeatureNetwork,
@@ -23,6 +24,7 @@ from zerokin.features.networks import (
     create_backbone,
 )
 from zerokin.features.networks.backbone import Backbone
+from zerokin.features.networks.backbones import check_backbone
 from zerokin.features.reading import View, read_all
 from zerokin.features.saved import read_features, write_features
 from zerokin.features.training.fingerprint import weights_digest
@@ -127,6 +129,7 @@ class NetworkSettings:
             isinstance(name, str) for name in self.options
         ):
             raise InvalidInput(f"options must be names with values: got {self._shown('options')}")
+        check_backbone(self.backbone, self.weights)
 
     def _shown(self, name: str) -> str:
         return shown(getattr(self, name))
@@ -182,6 +185,7 @@ class FeatureLearner:
                 )
         self.settings = NetworkSettings(backbone=backbone, mode=mode, **settings)
         self.recipe = recipe or Recipe()
+        chosen_device(device)  # refuses what cannot be had; which GPU is asked again when needed
         self.device = device
 
     def fit(
@@ -294,7 +298,7 @@ class FeatureLearner:
     @property
     def torch_device(self) -> torch.device:
         """Where the network works."""
-        chosen = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        chosen = chosen_device(self.device)
         # Every process that torchrun starts has a GPU of its own.
         rank = os.environ.get("LOCAL_RANK")
         return torch.device(f"cuda:{rank}" if chosen == "cuda" and rank else chosen)

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
@@ -25,6 +24,7 @@ from zerokin.recognition.kin import kinship, semantic_kinship
 from zerokin.recognition.prototypes import PrototypeRule
 from zerokin.recognition.pruning import surviving_classes
 from zerokin.recognition.ranking import ranked
+from zerokin.recognition.samples import new_samples, training_samples
 from zerokin.recognition.saved import read_classifier, write_classifier
 from zerokin.semantics.normalise import unit_rows
 
@@ -166,8 +166,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self.inference not in ("kin", "flat", "paper"):
             raise InvalidInput(f"inference={self.inference!r} is none of kin, flat, paper")
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
+        X, y = training_samples(self, X, y)
         known = KnownClasses.of(semantics, y)
         labels = known.positions(y, "y")
         self.n_iter_ = 1
@@ -335,8 +334,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _normalised(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        unit: NDArray[Any] = unit_length(self._normaliser.transform(X))
+        unit: NDArray[Any] = unit_length(self._normaliser.transform(new_samples(self, X)))
         return unit
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:

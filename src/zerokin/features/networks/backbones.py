@@ -58,12 +58,8 @@ def create_backbone(
     """
     if input_size is not None and input_size < 1:
         raise InvalidInput(f"input_size must be at least 1: got {input_size}")
+    check_backbone(name, weights)
     architecture = name.partition(".")[0]
-    if weights == "packaged" and architecture not in PACKAGES:
-        known = ", ".join(PACKAGES)
-        raise InvalidInput(
-            f"no packaged weights for {name!r}{did_you_mean(name, PACKAGES)} ({known})"
-        )
     if input_size is not None and architecture in (*FEW_SHOT, *VGG):
         options["input_size"] = input_size
     try:
@@ -78,9 +74,29 @@ def create_backbone(
         raise InvalidInput(f"{name} does not take that option: {error}") from error
 
 
-def _few_shot(name: str, weights: str | PathLike[str] | None, options: dict[str, Any]) -> Backbone:
-    if weights == "hub":
+def check_backbone(name: str, weights: str | PathLike[str] | None) -> None:
+    """Refuse a name that no backbone has, or weights there are none of; nothing is read or made.
+
+    Examples
+    --------
+    >>> check_backbone("smal", None)
+    Traceback (most recent call last):
+    zerokin.errors.InvalidInput: unknown backbone 'smal'; did you mean 'small'? ...
+    """
+    architecture = name.partition(".")[0]
+    if name not in FEW_SHOT and architecture not in (*VGG, *PACKAGES):
+        _check_timm(name)
+    if weights == "packaged" and architecture not in PACKAGES:
+        known = ", ".join(PACKAGES)
+        raise InvalidInput(
+            f"no packaged weights for {name!r} ({known} have some): give weights=None to start "
+            f"from random ones, 'hub', or a weight file"
+        )
+    if weights == "hub" and name in FEW_SHOT:
         raise InvalidInput(f"the hub has no weights for {name}: train it, or give a weight file")
+
+
+def _few_shot(name: str, weights: str | PathLike[str] | None, options: dict[str, Any]) -> Backbone:
     backbone: Backbone = FEW_SHOT[name](**options)
     if weights is not None:
         load_weights(backbone.model, _read(weights), name=name, source=weights)
@@ -135,7 +151,7 @@ def _read(weights: str | PathLike[str]) -> dict[str, Tensor]:
     return read_weights(Path(weights))
 
 
-def _timm_model(name: str, options: dict[str, Any], *, pretrained: bool) -> Any:
+def _check_timm(name: str) -> None:
     import timm
 
     architecture, _, tag = name.partition(".")
@@ -149,9 +165,15 @@ def _timm_model(name: str, options: dict[str, Any], *, pretrained: bool) -> Any:
     tagged = timm.list_pretrained(f"{architecture}*")
     if tag and name not in tagged:
         raise InvalidInput(f"timm has no weights called {name!r}{did_you_mean(name, tagged)}")
+
+
+def _timm_model(name: str, options: dict[str, Any], *, pretrained: bool) -> Any:
+    import timm
+
+    _check_timm(name)
     if not pretrained:
         return timm.create_model(name, **options)
-    if not timm.models.is_model_pretrained(architecture):
+    if not timm.models.is_model_pretrained(name.partition(".")[0]):
         raise InvalidInput(f"the hub has no weights for {name}: give a weight file")
     try:
         return timm.create_model(name, pretrained=True, **options)

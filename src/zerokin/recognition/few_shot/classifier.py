@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from zerokin.errors import InvalidInput, listing
 from zerokin.features.class_means import class_means
@@ -20,10 +19,10 @@ from zerokin.recognition.few_shot.shots import mixed_prototypes, semantic_weight
 from zerokin.recognition.few_shot.support import (
     ClassesWithSemantics,
     checked_shots,
-    refuse_not_finite,
 )
 from zerokin.recognition.pruning import surviving_classes
 from zerokin.recognition.ranking import ranked
+from zerokin.recognition.samples import new_samples, training_samples
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 
@@ -120,9 +119,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Superclasses over the classes of the semantics in the same order; by default they are
             clustered from the semantics.
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite=False)
-        refuse_not_finite(X, "X")
-        check_classification_targets(y)
+        X, y = training_samples(self, X, y)
         self._base = ClassesWithSemantics.of(semantics, y)
         self.classes_ = self._base.classes.names
         labels = self._base.classes.positions(y, "y")
@@ -254,10 +251,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _normalised(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        X = validate_data(
-            self, X, dtype=[np.float64, np.float32], reset=False, ensure_all_finite=False
-        )
-        unit: NDArray[Any] = unit_length(self._normaliser.transform(refuse_not_finite(X, "X")))
+        unit: NDArray[Any] = unit_length(self._normaliser.transform(new_samples(self, X)))
         return unit
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:

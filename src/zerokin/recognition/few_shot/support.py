@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing
 from zerokin.recognition.class_labels import KnownClasses, Positions
+from zerokin.recognition.samples import refuse_not_finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +98,3 @@ def checked_shots(shots: Any, shot_labels: Any, n_features: int) -> NDArray[Any]
         got = "none" if shot_labels is None else f"shape {np.shape(shot_labels)}"
         raise InvalidInput(f"{len(matrix)} shots need as many shot_labels: got {got}")
     return refuse_not_finite(matrix, "shots")
-
-
-def refuse_not_finite(matrix: NDArray[Any], what: str) -> NDArray[Any]:
-    """Return a matrix, refusing rows that hold NaN or infinity."""
-    unfit = ~np.isfinite(matrix).all(axis=1)
-    if unfit.any():
-        raise InvalidInput(
-            f"{what}: row {unfit.argmax()} holds NaN or infinity ({unfit.sum():,} such rows): "
-            "drop or fill them first"
-        )
-    return matrix
