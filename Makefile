@@ -1,19 +1,21 @@
 # make demo   sets up and shows zerokin at work on its embedded data set
 # make test   sets up and runs every check: style, types, tests, documentation
 # make test-browser   installs Debian's Chromium and drives the web page with it
+# make docs   builds the documentation with its reference into build/site
+# make notebook   turns the tutorial into build/tutorial.ipynb, outputs and pictures included
 # make fuzz   feeds every reader thousands of mutated files
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit fuzz test-browser clean
+.PHONY: demo test lint types unit docs notebook fuzz test-browser clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.ready
 	$(BIN)/zerokin demo --out zerokin-demo
 
-test: lint types unit
+test: lint types unit docs
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
@@ -25,6 +27,15 @@ types: $(VENV)/.ready-dev
 # A process per core, each with one thread: two that share cores mostly wait for each other.
 unit: $(VENV)/.ready-dev
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not browser"
+
+# Whatever Sphinx warns of, a broken reference or link above all, fails.
+docs: $(VENV)/.ready-docs
+	$(BIN)/sphinx-build --quiet --fresh-env --nitpicky --fail-on-warning --keep-going \
+	  -d build/doctrees docs build/site
+	@echo "build/site/index.html"
+
+notebook: $(VENV)/.ready-docs
+	OMP_NUM_THREADS=1 $(BIN)/python docs/notebook.py docs/tutorial.md build/tutorial.ipynb
 
 fuzz: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.fuzz --seed 0 --inputs 10000
@@ -46,6 +57,10 @@ $(VENV)/.ready: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.ready-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev,text,report,app,pretrained]'
 	@touch $@ $(VENV)/.ready
+
+$(VENV)/.ready-docs: $(VENV)/.ready-dev
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
 
 $(VENV)/.ready-browser: $(VENV)/.ready-dev
 	$(BIN)/python -m pip install --quiet --editable '.[browser]'

@@ -20,7 +20,7 @@ Inputs = Pictures | FeatureFile | NDArray[np.floating]
 
 
 class InvalidDataset(InvalidInput):
-    """A data set with problems; `problems` holds all of them, the message the first."""
+    """A data set with problems; ``problems`` holds all of them, the message the first."""
 
     def __init__(self, source: str, problems: Sequence[str]) -> None:
         self.source = source

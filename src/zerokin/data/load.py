@@ -66,7 +66,7 @@ def load_dataset(
         ``"pure"`` (the proposed split) or ``"standard"`` where the data has both; by default its
         first.
     features
-        A feature file that `zerokin extract` wrote (``"FILE.safetensors"``), in place of the
+        A feature file that ``zerokin extract`` wrote (``"FILE.safetensors"``), in place of the
         pictures it was extracted from; or which feature file of an xlsa17 folder with several.
     semantics
         Other class semantics than the data's own: ``"word-vectors=FILE"`` (word2vec, GloVe or

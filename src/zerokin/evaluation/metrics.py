@@ -9,6 +9,13 @@ from numpy.typing import NDArray
 def top1(truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
     """Return the share of samples that are right: the standard setting's measure.
 
+    Parameters
+    ----------
+    truth
+        (n,) true classes, as positions.
+    predicted
+        (n,) answers.
+
     Examples
     --------
     >>> top1(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
@@ -21,6 +28,13 @@ def per_class_top1(truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> fl
     """Return the mean over classes of the share of their samples that are right.
 
     Every class counts alike, however many samples it has: the pure setting's measure.
+
+    Parameters
+    ----------
+    truth
+        (n,) true classes, as positions.
+    predicted
+        (n,) answers.
 
     Examples
     --------

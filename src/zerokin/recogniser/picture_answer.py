@@ -117,7 +117,15 @@ class PictureAnswer:
 
 @dataclass(frozen=True)
 class UnreadablePicture:
-    """A picture that could not be read, and why."""
+    """A picture that could not be read, and why.
+
+    Parameters
+    ----------
+    picture
+        Its name.
+    error
+        Why, in one line.
+    """
 
     picture: str
     error: str

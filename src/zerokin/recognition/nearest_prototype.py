@@ -11,9 +11,16 @@ from zerokin.features.normaliser import unit_length
 def cosine_scores(
     projected: NDArray[np.floating], prototypes: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """Return the cosine of every sample (N, d) with every prototype (K, d) as (N, K).
+    """Return the cosine of every sample with every prototype, (N, K).
 
     A sample or prototype of length zero scores zero with all.
+
+    Parameters
+    ----------
+    projected
+        (N, d) samples, in the space of the prototypes.
+    prototypes
+        (K, d) vectors.
     """
     cosines: NDArray[np.floating] = unit_length(projected) @ unit_length(prototypes).T
     return cosines
@@ -24,7 +31,16 @@ def nearest_prototype(
     prototypes: NDArray[np.floating],
     candidates: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return for every sample (N, d) the candidate class whose prototype (C, d) is nearest.
+    """Return for every sample the candidate class whose prototype is nearest by angle, (N,).
+
+    Parameters
+    ----------
+    projected
+        (N, d) samples, in the space of the prototypes.
+    prototypes
+        (C, d) vectors of all classes.
+    candidates
+        (k,) positions of the classes to choose from.
 
     Examples
     --------

@@ -211,6 +211,11 @@ def attribute_matrix() -> NDArray[np.float64]:
 def find(name: str) -> Species:
     """Return the species of that name.
 
+    Parameters
+    ----------
+    name
+        Of a species, such as ``"honey mumbler"``.
+
     Examples
     --------
     >>> find("honey mumbler").family

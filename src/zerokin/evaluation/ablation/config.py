@@ -18,7 +18,17 @@ METHODS = ("projection", "ours", "network")
 
 @dataclass(frozen=True)
 class NetworkPlan:
-    """A network to train: once for every fold, and once for every seed on all seen classes."""
+    """A network to train: once for every fold, and once for every seed on all seen classes.
+
+    Parameters
+    ----------
+    name
+        By which rows call it.
+    settings
+        Of `FeatureLearner`, by name.
+    recipe
+        Of `Recipe`, by name.
+    """
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -35,8 +45,15 @@ class NetworkPlan:
 class RowPlan:
     """A row of the table: features of one or several networks, and what names classes by them.
 
-    ``method`` is ``"projection"`` (class-level projection alone, the paper's baseline), ``"ours"``
-    (with superclasses) or ``"network"`` (the scores of an end-to-end network itself).
+    Parameters
+    ----------
+    name
+        What the row is called.
+    networks
+        Names of the networks whose features it uses.
+    method
+        ``"projection"`` (class-level projection alone, the paper's baseline), ``"ours"`` (with
+        superclasses) or ``"network"`` (the scores of an end-to-end network itself).
     """
 
     name: str
@@ -46,7 +63,19 @@ class RowPlan:
 
 @dataclass(frozen=True)
 class AblationConfig:
-    """Networks, rows and seeds."""
+    """Networks, rows and seeds.
+
+    Parameters
+    ----------
+    networks
+        What is trained.
+    rows
+        What the table shows.
+    seeds
+        Every network is trained once for each.
+    stored_side
+        Side of the pictures in memory, from which all networks are shown.
+    """
 
     networks: tuple[NetworkPlan, ...]
     rows: tuple[RowPlan, ...]

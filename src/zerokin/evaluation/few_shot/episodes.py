@@ -217,6 +217,11 @@ def draw_distinct(
 def mean_with_ci95(accuracies: NDArray[np.floating]) -> tuple[float, float]:
     """Return the mean over episodes and half the width of its 95 % confidence interval.
 
+    Parameters
+    ----------
+    accuracies
+        One for every episode. Of a single one, the width is NaN.
+
     Examples
     --------
     >>> mean_with_ci95(np.array([40.0, 60.0, 40.0, 60.0]))[0]

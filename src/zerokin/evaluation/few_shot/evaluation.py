@@ -26,7 +26,15 @@ FewShotSetting = Literal["few-shot", "generalised-few-shot"]
 
 @dataclass(frozen=True)
 class EpisodePlan:
-    """How episodes are drawn: for the test, and on validation classes to choose on."""
+    """How episodes are drawn: for the test, and on validation classes to choose on.
+
+    Parameters
+    ----------
+    way, shots, queries
+        Classes of an episode, shots of each, and samples of each to be named.
+    episodes, validation_episodes
+        How many are drawn for the test, and how many to choose on.
+    """
 
     way: int = 5
     shots: int = 1

@@ -26,7 +26,15 @@ CHUNK = 64
 
 
 class PictureSource(ABC):
-    """N square pictures as bytes, a batch at a time."""
+    """N square pictures as bytes, a batch at a time.
+
+    Parameters
+    ----------
+    side
+        Of every picture, in pixels.
+    device
+        Where batches are put.
+    """
 
     def __init__(self, side: int, device: torch.device) -> None:
         self.side = side

@@ -13,7 +13,13 @@ from zerokin.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Mean and standard deviation that a model expects, per channel, of pictures in 0..1."""
+    """What a model expects to be taken off pictures in 0..1, and divided by.
+
+    Parameters
+    ----------
+    mean, std
+        Mean and standard deviation of each channel.
+    """
 
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
@@ -23,7 +29,15 @@ IMAGENET = Normalisation(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 
 
 class BackboneOutput(NamedTuple):
-    """Feature maps (B, C, h, w) and features (B, d_f) of pictures."""
+    """What a backbone makes of pictures.
+
+    Parameters
+    ----------
+    maps
+        (B, C, h, w) feature maps.
+    features
+        (B, d_f) features.
+    """
 
     maps: Tensor
     features: Tensor

@@ -10,7 +10,7 @@ from torch import Tensor
 class HeadOutputs(NamedTuple):
     """Logits of a head, before any softmax.
 
-    Attributes
+    Parameters
     ----------
     classes
         Seen classes, (B, p).

@@ -24,6 +24,11 @@ def read_weights(path: str | Path) -> dict[str, Tensor]:
 
     Files that end in ``.safetensors`` are read as such; all others are torch files, of which only
     tensors are read. Nothing in a file can make code run.
+
+    Parameters
+    ----------
+    path
+        The file.
     """
     file = existing(path, "weight file", "give a .safetensors file or a torch state dict")
     if not file.is_file():
@@ -64,7 +69,15 @@ def _loaded(path: Path) -> object:
 
 
 def save_weights(model: nn.Module, path: str | Path) -> None:
-    """Write the weights of a module as safetensors; the file is there whole or not at all."""
+    """Write the weights of a module as safetensors; the file is there whole or not at all.
+
+    Parameters
+    ----------
+    model
+        Any torch module.
+    path
+        The file, which ends in ``.safetensors``.
+    """
     if Path(path).suffix != ".safetensors":
         raise InvalidInput(f"weights are saved as .safetensors: got {path}")
     tensors = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items()}

@@ -10,17 +10,35 @@ from numpy.typing import NDArray
 
 
 class Targets(NamedTuple):
-    """What the pictures show."""
+    """What the pictures show.
+
+    Parameters
+    ----------
+    classes
+        (N,): 0 … p − 1 among the seen classes.
+    layers
+        (N, n_r): the superclass in each layer.
+    """
 
     classes: NDArray[np.int64]
-    """(N,): 0 … p − 1 among the seen classes"""
     layers: NDArray[np.int64]
-    """(N, n_r): the superclass in each layer"""
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch came to."""
+    """What an epoch came to.
+
+    Parameters
+    ----------
+    epoch, step
+        Its number, from 1, and that of its last step.
+    loss
+        Mean losses by name; ``"total"`` is what was minimised.
+    seconds, pictures_per_second
+        How long it took, and how fast it was.
+    validation
+        Accuracy on held-out classes, if any were.
+    """
 
     epoch: int
     step: int

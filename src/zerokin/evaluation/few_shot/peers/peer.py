@@ -20,9 +20,18 @@ Array = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class BaseClasses:
-    """What a peer may learn from: features (N, d_f) and labels (N,) of the base classes.
+    """What a peer may learn from: samples of the base classes.
 
     Nothing is normalised before a peer asks: most learn nothing from base classes.
+
+    Parameters
+    ----------
+    raw_features
+        (N, d_f) features as they were read.
+    labels
+        (N,) their classes.
+    normaliser
+        Fitted; what `features` go through.
     """
 
     raw_features: Array
