@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from zerokin.features.cpu_reading import folded, on_all_cores
 from zerokin.features.input.augmentation import centre_view
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.backbone import Backbone
@@ -111,22 +113,45 @@ def reading_precision(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if fast else torch.float32
 
 
-@torch.no_grad()
 def _read(network: FeatureNetwork | Backbone, pictures: Tensor, view: View) -> Reading:
     backbone, head = reading_parts(network)
+    if pictures.device.type != "cpu":
+        return _averaged([_estimated(backbone, head, shown) for shown in _views(pictures, view)])
+    fast = folded(backbone)
+    apart = (pictures[i : i + 1] for i in range(len(pictures)))
+    shown = on_all_cores(lambda picture: _views(picture, view), apart)
+    several = on_all_cores(lambda one: _estimated(fast, head, one), chain.from_iterable(shown))
+    each = len(several) // len(pictures)
+    readings = [_averaged(several[i : i + each]) for i in range(0, len(several), each)]
+    features = torch.cat([reading.features for reading in readings])
+    semantics = [reading.semantics for reading in readings if reading.semantics is not None]
+    return Reading(features, torch.cat(semantics) if semantics else None)
+
+
+@torch.no_grad()
+def _views(pictures: Tensor, view: View) -> list[Tensor]:
     shown = centre_view(pictures, view.side, view.zoom)
     shown = shown.contiguous(memory_format=torch.channels_last)
-    views = [shown, shown.flip(3)] if view.mirrored else [shown]
+    return [shown, shown.flip(3)] if view.mirrored else [shown]
+
+
+@torch.no_grad()
+def _estimated(backbone: Backbone, head: SemanticHead | None, shown: Tensor) -> Reading:
+    """Return what one view of each picture shows."""
     fast = reading_precision(shown.device) == torch.bfloat16
-    features, semantics = [], []
-    for picture in views:
-        with torch.autocast(shown.device.type, dtype=torch.bfloat16, enabled=fast):
-            maps, feature = backbone(picture)
-        features.append(feature.float())
-        if head is not None:
-            estimate = head.estimate(features[-1], maps.float())
-            semantics.append(functional.normalize(estimate, dim=1))
-    mean = torch.stack(features).mean(0)
+    with torch.autocast(shown.device.type, dtype=torch.bfloat16, enabled=fast):
+        maps, features = backbone(shown)
+    features = features.float()
+    if head is None:
+        return Reading(features, None)
+    estimate = head.estimate(features, maps.float())
+    return Reading(features, functional.normalize(estimate, dim=1))
+
+
+@torch.no_grad()
+def _averaged(views: list[Reading]) -> Reading:
+    features = torch.stack([one.features for one in views]).mean(0)
+    semantics = [one.semantics for one in views if one.semantics is not None]
     if not semantics:
-        return Reading(mean, None)
-    return Reading(mean, functional.normalize(torch.stack(semantics).mean(0), dim=1))
+        return Reading(features, None)
+    return Reading(features, functional.normalize(torch.stack(semantics).mean(0), dim=1))
