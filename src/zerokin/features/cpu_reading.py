@@ -26,6 +26,9 @@ Given = TypeVar("Given")
 Found = TypeVar("Found")
 State = tuple[tuple[int, int], ...]
 
+# The largest block whose freeing has the C library of Linux keep memory of that size in future.
+KEPT_BLOCK = 31 * 2**20
+
 # Rounding alone moves features by 1e-6 of the largest; a fold that went wrong, by far more.
 TOLERANCE = 1e-3
 
@@ -40,6 +43,8 @@ def on_all_cores(work: Callable[[Given], Found], items: Iterable[Given]) -> list
 
 @cache
 def _threads() -> ThreadPoolExecutor:
+    # Otherwise memory is given back and fetched again, page by page, between any two views.
+    torch.empty(KEPT_BLOCK, dtype=torch.uint8)
     count, usual = available_cores(), torch.get_num_threads()
     started = Barrier(count + 1)
 
