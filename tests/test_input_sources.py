@@ -13,7 +13,7 @@ from builders import picture_bytes
 from zerokin.data.pictures import ArrayPictures, FolderPictures
 from zerokin.errors import InvalidInput, MissingFile
 from zerokin.features.input import framed, open_source, sources
-from zerokin.machine import _free_in_container, available_cores, available_memory
+from zerokin.machine import _free_in_container, available_cores, available_memory, own_cores
 
 SIDE = 12
 
@@ -192,9 +192,9 @@ def test_processes_share_cores_and_memory(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
-    assert available_cores() == 1
+    assert (available_cores(), own_cores()) == (1, 8)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-    assert available_cores() == 4
+    assert (available_cores(), own_cores()) == (4, 4)
     monkeypatch.setattr("zerokin.machine._free_memory", lambda _: 1000)
     monkeypatch.setattr("zerokin.machine._free_in_container", lambda _: 800)
     assert available_memory(torch.device("cpu")) == 400

@@ -12,18 +12,22 @@ if TYPE_CHECKING:
 UNKNOWN = 4 * 2**30
 
 
-def available_cores() -> int:
-    """Count the cores this process may use; ``OMP_NUM_THREADS`` lowers it, as it does for BLAS.
-
-    Processes that `torchrun` started share the cores evenly.
-    """
+def own_cores() -> int:
+    """Count the cores this process may use; those that `torchrun` started share them evenly."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    if local_processes() > 1:
-        # torchrun sets OMP_NUM_THREADS to 1 for all it starts, however many cores there are.
-        return max(1, cores // local_processes())
+    return max(1, cores // local_processes())
+
+
+def available_cores() -> int:
+    """Count the cores for threads that compute: ``OMP_NUM_THREADS`` lowers it, as it does for BLAS.
+
+    Not under `torchrun`, which sets it to 1 for all it starts, however many cores there are.
+    """
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores, int(asked)) if asked.isdigit() and int(asked) > 0 else cores
+    if local_processes() > 1 or not asked.isdigit() or not int(asked):
+        return own_cores()
+    return min(own_cores(), int(asked))
 
 
 def local_processes() -> int:

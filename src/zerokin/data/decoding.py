@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from zerokin.data.framing import Framing, framed
 from zerokin.data.pictures import Pictures
-from zerokin.machine import available_cores
+from zerokin.machine import own_cores
 from zerokin.progress import track
 
 BLOCK = 128
@@ -41,7 +43,7 @@ def decode_squares(
     quiet
         Show no progress.
     """
-    workers = workers or available_cores()
+    workers = workers or own_cores()
     shape = (len(pictures), 3, side, side)
     if workers == 1 or len(pictures) < WORTH_PROCESSES:
         squares = np.empty(shape, np.uint8)
@@ -78,12 +80,24 @@ def _by_threads(
 def _by_processes(pictures: Pictures, path: Path, framing: Framing, workers: int) -> Iterator[int]:
     from joblib import Parallel, delayed
 
+    # Each process reads the list of pictures once: sent along with every block, the names of many
+    # pictures would take longer than decoding them.
+    listed = path.with_name("pictures")
+    listed.write_bytes(pickle.dumps(pictures))
     starts = range(0, len(pictures), BLOCK)
     pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-    yield from pool(delayed(_fill_block)(pictures, path, start, framing) for start in starts)
+    yield from pool(delayed(_fill_block)(listed, path, start, framing) for start in starts)
 
 
-def _fill_block(pictures: Pictures, path: Path, start: int, framing: Framing) -> int:
+@lru_cache(maxsize=1)
+def _listed(path: Path) -> Pictures:
+    # Written above a moment ago, not a user's.
+    pictures: Pictures = pickle.loads(path.read_bytes())
+    return pictures
+
+
+def _fill_block(listed: Path, path: Path, start: int, framing: Framing) -> int:
+    pictures = _listed(listed)
     squares = np.lib.format.open_memmap(path, mode="r+")
     rows = range(start, min(start + BLOCK, len(squares)))
     for row in rows:
