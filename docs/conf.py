@@ -21,6 +21,8 @@ templates_path = ["_templates"]
 
 html_theme = "furo"
 html_title = "zerokin"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
@@ -44,7 +46,17 @@ python_maximum_signature_line_length = 88
 def setup(app: Sphinx) -> None:
     """Resolve names as docstrings write them; look at what was built."""
     app.connect("missing-reference", resolved)
+    app.connect("doctree-read", coloured)
     app.connect("build-finished", refuse_other_hosts)
+
+
+def coloured(_app: Sphinx, doctree: Any) -> None:
+    """Colour examples in indented blocks, which say no language, as Python's."""
+    from docutils.nodes import literal_block
+
+    for block in doctree.findall(literal_block):
+        if block.astext().startswith(">>>"):
+            block["language"] = "pycon"
 
 
 def refuse_other_hosts(app: Sphinx, failure: Exception | None) -> None:

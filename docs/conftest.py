@@ -1,13 +1,16 @@
-"""What the pages here need to be run as tests: ``client`` and ``photo`` for the web page's."""
+"""What the pages here need to be run as tests: a folder to write to, a client of the web page."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 TESTS = Path(__file__).parents[1] / "tests"
+WRITING = ("tutorial.md", "commands.md")
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +35,18 @@ def _names_for_doctests(request, doctest_namespace):
     if request.node.path.name == "web-page.md":
         client, photo = request.getfixturevalue("web_page")
         doctest_namespace.update(client=client, photo=photo)
+
+
+@pytest.fixture(autouse=True)
+def _folder_to_write_to(request, tmp_path, monkeypatch):
+    """Run pages that write in a folder of their own; ``ZEROKIN_PICTURES=DIR`` keeps pictures."""
+    if request.node.path.name not in WRITING:
+        yield
+        return
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    yield
+    kept = os.environ.get("ZEROKIN_PICTURES")
+    for picture in (tmp_path / "pictures").glob("*.png") if kept else ():
+        small = Image.open(picture).convert("RGB").quantize(128)  # a third of the bytes
+        small.save(Path(kept) / picture.name, optimize=True)
