@@ -45,15 +45,6 @@ def test_pictures() -> list[Path]:
 test_pictures.__test__ = False
 
 
-def rounded(value):
-    """Round every number: a batch of another size differs in the last bits."""
-    if isinstance(value, float):
-        return round(value, 4)
-    if isinstance(value, dict):
-        return {key: rounded(one) for key, one in value.items()}
-    return [rounded(one) for one in value] if isinstance(value, list | tuple) else value
-
-
 def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", **more}
 

@@ -13,10 +13,10 @@ Result = TypeVar("Result")
 
 
 class Batcher(Generic[Item, Result]):
-    """One thread that does whatever waits, many items at a time, first come first served.
+    """Threads that do whatever waits, many items at a time, first come first served.
 
     Nothing is held back to wait for company: a lone item is worked on at once, and those that
-    arrive meanwhile form the next batch. One thread also means one user of the model at a time.
+    arrive while all threads are busy form the next batch.
 
     Parameters
     ----------
@@ -24,6 +24,8 @@ class Batcher(Generic[Item, Result]):
         From items to as many results, in order.
     most
         Items of one batch.
+    threads
+        Batches that are worked on at once.
 
     Examples
     --------
@@ -33,11 +35,16 @@ class Batcher(Generic[Item, Result]):
     >>> doubled.close()
     """
 
-    def __init__(self, work: Callable[[Sequence[Item]], Sequence[Result]], *, most: int) -> None:
+    def __init__(
+        self, work: Callable[[Sequence[Item]], Sequence[Result]], *, most: int, threads: int = 1
+    ) -> None:
         self._work, self._most = work, most
         self._waiting: SimpleQueue[tuple[Item, Future[Result]] | None] = SimpleQueue()
-        self._thread = Thread(target=self._run, name="zerokin batches", daemon=True)
-        self._thread.start()
+        self._threads = [
+            Thread(target=self._run, name="zerokin batches", daemon=True) for _ in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def submit(self, item: Item, future: Future[Result] | None = None) -> Future[Result]:
         """Return what will hold the result; a future that is there already may be given."""
@@ -47,8 +54,10 @@ class Batcher(Generic[Item, Result]):
 
     def close(self) -> None:
         """Finish what waits, then stop."""
-        self._waiting.put(None)
-        self._thread.join()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
 
     def _run(self) -> None:
         open_ = True

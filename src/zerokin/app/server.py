@@ -55,6 +55,7 @@ def serve(
         raise MissingExtra("the web page", "app") from error
     from zerokin.app.service import Service
 
+    _one_thread_for_blas()
     exposed = exposure(host, password)
     if exposed is not None:
         warnings.warn(exposed, ZerokinWarning, stacklevel=2)
@@ -82,6 +83,16 @@ def serve(
             )
         finally:
             service.close()
+
+
+def _one_thread_for_blas() -> None:
+    """Have NumPy compute on the thread that asks: what an answer multiplies is small.
+
+    Other threads would be woken, and wait, for a tenth of a millisecond's work.
+    """
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, user_api="blas")
 
 
 def _server(config: Any, app: FastAPI, ready: Callable[[], None]) -> Any:

@@ -10,10 +10,11 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from zerokin.app.batching import Batcher
@@ -24,6 +25,7 @@ from zerokin.app.uploads import decode_upload
 from zerokin.data.pictures import Pictures
 from zerokin.errors import did_you_mean
 from zerokin.features.input import framed
+from zerokin.features.input.sources import ResidentSource
 from zerokin.machine import available_cores
 from zerokin.recogniser import PictureAnswer, Recogniser, UnreadablePicture
 from zerokin.recogniser.answering import Answerer, Question
@@ -32,8 +34,8 @@ from zerokin.recogniser.generations import read_pointer
 if TYPE_CHECKING:
     from zerokin.recogniser.examples import Examples
 
-# On a CPU more pictures at a time are not faster each, they only make the first one wait.
-MOST_AT_ONCE = {"cpu": 8, "cuda": 32}
+# On a CPU pictures are read one by one, whoever asks.
+MOST_AT_ONCE = {"cpu": 1, "cuda": 32}
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,17 @@ class Service:
         self.limits = limits or Limits()
         self._device = device
         self._load()
-        self._model, self._change, self._counting = Lock(), Lock(), Lock()
+        self._change, self._counting = Lock(), Lock()
         self._in_hand = 0
         self._decoders = ThreadPoolExecutor(available_cores(), "zerokin decoding")
         kind = next(self.recogniser.learner.network_.parameters()).device.type
         most = MOST_AT_ONCE.get(kind, MOST_AT_ONCE["cpu"])
-        self._batcher: Batcher[Asked, PictureAnswer] = Batcher(self._answer, most=most)
+        # One more than there are cores, so that these read while answers are put together.
+        users = available_cores() + 1 if most == 1 else 1
+        self._model = BoundedSemaphore(users)
+        self._batcher: Batcher[Asked, PictureAnswer] = Batcher(
+            self._answer, most=most, threads=users
+        )
 
     def _load(self) -> None:
         # The pointer first: should the bundle change in between, the next change reads it again.
@@ -206,9 +213,10 @@ class Service:
         self._batcher.submit(Asked(name, square, answerer), promised)
 
     def _answer(self, batch: Sequence[Asked]) -> list[PictureAnswer]:
-        squares = np.stack([asked.square for asked in batch]).transpose(0, 2, 3, 1)
+        learner = self.recogniser.learner
+        squares = torch.from_numpy(np.stack([asked.square for asked in batch]))
         with self._model:
-            features = self.recogniser.learner.transform(squares)
+            features = learner.transform(ResidentSource(squares.to(learner.torch_device)))
         answers: list[PictureAnswer] = []
         # The same question about the same classes is answered for many pictures at once.
         rows = groupby(range(len(batch)), lambda row: _same(batch[row].answerer))

@@ -99,32 +99,30 @@ class Answerer:
         self.names: list[str] = [str(name) for name in classifier.classes_]
 
     def answer(self, features: Any, pictures: Sequence[str]) -> list[PictureAnswer]:
-        """Return an answer for every row of features (n, d_f)."""
-        if not len(pictures):
-            return []
+        """Return an answer for every row of features (n, d_f).
+
+        Row by row: products of matrices round otherwise in other company, and an answer is to be
+        the same to the last bit whatever else is asked.
+        """
+        return [self._answer(features[i : i + 1], name) for i, name in enumerate(pictures)]
+
+    def _answer(self, features: Any, picture: str) -> PictureAnswer:
         _, everything = self.model._candidate_scores(features, "all")
         biased = everything + self.question.unseen_bias * ~self.seen
         scores = biased[:, self.chosen]
-        order = np.argsort(-scores, axis=1, kind="stable")
+        order = np.argsort(-scores, axis=1, kind="stable")[0]
         shares = None
         if self.calibration is not None:
             shares = probabilities(scores, self.calibration.temperature)
-        novel = self._novel(everything)
-        hedged = self._hedged(scores)
-        steps = self._superclasses(scores, shares)
-        best = self.chosen[order[:, 0]]
-        kin = {position: self._kin(position) for position in np.unique(best).tolist()}
-        return [
-            PictureAnswer(
-                picture=picture,
-                ranked=self._ranked(order[i], scores[i], None if shares is None else shares[i]),
-                superclasses=steps[i],
-                hedged=self._named(hedged, i, none_of_these=bool(novel[i])),
-                kin=kin[int(best[i])],
-                none_of_these=bool(novel[i]),
-            )
-            for i, picture in enumerate(pictures)
-        ]
+        novel = bool(self._novel(everything)[0])
+        return PictureAnswer(
+            picture=picture,
+            ranked=self._ranked(order, scores[0], None if shares is None else shares[0]),
+            superclasses=self._superclasses(scores, shares),
+            hedged=self._named(self._hedged(scores), none_of_these=novel),
+            kin=self._kin(int(self.chosen[order[0]])),
+            none_of_these=novel,
+        )
 
     def _novel(self, everything: Values) -> NDArray[np.bool_]:
         if self.calibration is None:
@@ -138,21 +136,19 @@ class Answerer:
             scores, self.model.hierarchy_, self.chosen, self.calibration, self.question.max_risk
         )
 
-    def _named(
-        self, hedged: HedgedAnswers | None, row: int, *, none_of_these: bool
-    ) -> HedgedAnswer | None:
+    def _named(self, hedged: HedgedAnswers | None, *, none_of_these: bool) -> HedgedAnswer | None:
         if hedged is None:
             return None
         if none_of_these:
             return HedgedAnswer(NONE_OF_THESE, None, None, None)
-        layer, node = int(hedged.layer[row]), int(hedged.node[row])
+        layer, node = int(hedged.layer[0]), int(hedged.node[0])
         tree = self.model.hierarchy_
         top = 0 if tree is None else tree.n_layers
         if layer > top:
             name = ANYTHING
         else:
             name = self.names[node] if layer == 0 else tree.node_names(layer)[node]  # type: ignore[union-attr]
-        return HedgedAnswer(name, layer, float(hedged.probability[row]), float(hedged.risk[row]))
+        return HedgedAnswer(name, layer, float(hedged.probability[0]), float(hedged.risk[0]))
 
     def _ranked(
         self, order: Positions, scores: Values, shares: Values | None
@@ -167,29 +163,24 @@ class Answerer:
             for column in order[: self.question.k].tolist()
         )
 
-    def _superclasses(self, scores: Values, shares: Values | None) -> list[tuple[Superclass, ...]]:
+    def _superclasses(self, scores: Values, shares: Values | None) -> tuple[Superclass, ...]:
         tree = self.model.hierarchy_
         if tree is None:
-            return [()] * len(scores)
+            return ()
         # Without probabilities the ladder is climbed from the best class alone.
         given = shares
         if given is None:
             given = np.zeros_like(scores)
-            given[np.arange(len(scores)), scores.argmax(axis=1)] = 1
+            given[0, scores[0].argmax()] = 1
         steps = ladder(given, tree, self.chosen)
-        layers = range(tree.n_layers, 0, -1)
-        names = {layer: tree.node_names(layer) for layer in layers}
-        return [
-            tuple(
-                Superclass(
-                    name=names[layer][steps.node[layer, i]],
-                    layer=layer,
-                    probability=None if shares is None else float(steps.probability[layer, i]),
-                )
-                for layer in layers
+        return tuple(
+            Superclass(
+                name=tree.node_names(layer)[steps.node[layer, 0]],
+                layer=layer,
+                probability=None if shares is None else float(steps.probability[layer, 0]),
             )
-            for i in range(len(scores))
-        ]
+            for layer in range(tree.n_layers, 0, -1)
+        )
 
     def _kin(self, position: int) -> tuple[Kin, ...]:
         return tuple(
