@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import json
 
-from zerokin.demo import run_demo
+import numpy as np
+
+from zerokin import demo
+from zerokin.data import Dataset, Split, load_dataset
+from zerokin.data.pictures import ArrayPictures
 
 
-def test_demo_draws_groups_trains_and_names(tmp_path):
-    rows = run_demo(tmp_path / "out", epochs=1)
+def every(step: int) -> Dataset:
+    """Return Critters with one picture out of a few: drawing all takes longer than learning."""
+    critters = load_dataset("critters")
+    kept = np.arange(0, len(critters), step)
+    split = critters.split
+    parts = {name: np.flatnonzero(np.isin(kept, rows)) for name, rows in split.parts.items()}
+    return Dataset(
+        name=critters.name,
+        classes=critters.classes,
+        inputs=ArrayPictures(np.stack([critters.pictures.array(i) for i in kept])),
+        labels=critters.evaluation_labels(kept),
+        splits={"pure": Split(version="every few", unseen=split.unseen, **parts)},
+        provenance=critters.provenance,
+    )
+
+
+def test_demo_draws_groups_trains_and_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "load_dataset", lambda _: every(4))
+    monkeypatch.setattr(demo, "SIDE", 32)
+    rows = demo.run_demo(tmp_path / "out", epochs=4)
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
         "hierarchy.json",
