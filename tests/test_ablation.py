@@ -161,9 +161,10 @@ def test_features_of_several_networks_stand_side_by_side_at_unit_length(tmp_path
     first, second = np.array([[3.0, 4.0], [0, 0]]), np.array([[0.0, 2.0, 0], [1, 0, 0]])
     np.save(tmp_path / "a.npy", first)
     np.save(tmp_path / "b.npy", second)
-    joined = joined_readings([tmp_path / "a.npy", tmp_path / "b.npy"])
+    part = ("seed", 0)
+    joined = joined_readings([{part: tmp_path / "a.npy"}, {part: tmp_path / "b.npy"}], part)
     np.testing.assert_allclose(joined, [[0.6, 0.8, 0, 1, 0], [0, 0, 1, 0, 0]], atol=1e-7)
-    assert np.array_equal(joined_readings([tmp_path / "a.npy"]), first)
+    assert np.array_equal(joined_readings([{part: tmp_path / "a.npy"}], part), first)
 
 
 @pytest.mark.parametrize("centred", [False, True])

@@ -52,6 +52,12 @@ def test_wide_resnet_has_the_known_size():
     maps, features = backbone.eval()(torch.empty(1, 3, 84, 84, device="meta", dtype=torch.uint8))
     assert tuple(maps.shape) == (1, 640, 21, 21)
     assert tuple(features.shape) == (1, 640)
+    with torch.device("meta"):
+        fast = create_backbone("wrn28-10", stem_stride=2)
+    maps, _ = fast.eval()(torch.empty(1, 3, 84, 84, device="meta", dtype=torch.uint8))
+    assert tuple(maps.shape) == (1, 640, 11, 11)
+    with pytest.raises(InvalidInput, match="stem_stride must be 1 or 2: got 3"):
+        create_backbone("wrn28-10", stem_stride=3)
 
 
 def test_few_shot_networks_have_the_known_layers():

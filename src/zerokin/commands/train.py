@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from zerokin.commands.arguments import Data, Semantics, SplitName, out
+from zerokin.files import replacing
 
 
 def train(
@@ -76,10 +77,13 @@ def ablation(
     """Train networks from pictures and show what every component of the method brings."""
     from zerokin.evaluation.ablation import run_ablation
     from zerokin.evaluation.ablation.config import read_config
-    from zerokin.report.comparison import screen_table, write_comparison
+    from zerokin.report.comparison import as_json, comparison_lines
+    from zerokin.report.few_shot import few_shot_ablation_lines
+    from zerokin.report.tables import in_markdown, on_screen
 
     plan = read_config(config)
     table = folder / ("validation" if validation else "ablation")
+    lines = few_shot_ablation_lines if plan.setting == "few-shot" else comparison_lines
     order = [row.name for row in plan.rows]
     rows: list[dict[str, Any]] = []
     results = run_ablation(
@@ -97,6 +101,7 @@ def ablation(
         rows.sort(key=lambda one: order.index(one["method"]))
         figures = ", ".join(f"{name} {value:.4g}" for name, value in row["metrics"].items())
         out.print(f"{row['method']}, {row['setting']}, seed {row['seed']}: {figures}", style="dim")
-        for suffix in ("json", "md"):
-            write_comparison(rows, table.with_suffix(f".{suffix}"))
-    out.print(screen_table(rows, f"{rows[0]['dataset']}, ablation"))
+        for suffix, text in ((".json", as_json(rows)), (".md", in_markdown(lines(rows)))):
+            with replacing(table.with_suffix(suffix)) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+    out.print(on_screen(lines(rows), f"{rows[0]['dataset']}, ablation"))

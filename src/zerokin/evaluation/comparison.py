@@ -9,7 +9,7 @@ from zerokin.data.load import load_dataset
 from zerokin.data.splits import Split
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.evaluation.method import Method
-from zerokin.evaluation.ours import Ours
+from zerokin.evaluation.ours import Ours, OursByTaxonomy
 from zerokin.evaluation.peer_method import PeerMethod
 from zerokin.evaluation.peers import PEERS
 from zerokin.evaluation.settings import Evaluation, Row, Setting
@@ -35,7 +35,7 @@ def find_methods(names: Sequence[str]) -> list[Method]:
     Traceback (most recent call last):
     zerokin.errors.InvalidInput: unknown method 'eszl'; did you mean 'eszsl'? ...
     """
-    known = known_methods()
+    known = {**known_methods(), OursByTaxonomy.name: OursByTaxonomy}
     for name in names:
         if name not in known:
             listed = ", ".join(known)

@@ -33,6 +33,8 @@ class TrainingData:
     labels: NDArray[np.int64]
     semantics: NDArray[np.float64]
     random_state: int = 0
+    taxonomy: Sequence[Sequence[str | None]] | None = None
+    """of all classes, where the data knows one: see `ClassHierarchy.from_taxonomy`"""
 
 
 class Method(ABC):

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.errors import InvalidInput
 from zerokin.evaluation.method import (
     FEATURE_NORMALISATIONS,
     Method,
@@ -63,6 +64,9 @@ STAGES = (
     [{"beta": 0.0, "epsilon": 0.0}, *product_of(beta=[0.02, 0.1, 0.3], epsilon=[0.0, 0.03, 0.3])],
 )
 
+BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
+TAXONOMY_STAGE = product_of(kin_decay=[0.5, 1.0])
+
 
 class Ours(Method):
     """Projection learning with superclass offsets: `zerokin.ZeroShotClassifier`, swept."""
@@ -76,6 +80,14 @@ class Ours(Method):
         shared = _Shared(data)
         for params in trials:
             yield shared.scorer(params)
+
+
+class OursByTaxonomy(Ours):
+    """The same, with superclasses that people made in the place of clusters."""
+
+    name = "ours-taxonomy"
+    defaults: Params = BY_TAXONOMY
+    stages: Sequence[Stage] = (*STAGES[:2], TAXONOMY_STAGE, *STAGES[3:])
 
 
 class _Shared:
@@ -157,17 +169,24 @@ class _Shared:
         Z, width = self.data.semantics, params["kin_width"]
         near = self._once(("near", width), lambda: semantic_kinship(Z, Z[self.seen], width=width))
         kin: NDArray[np.float64] = params["kin_semantics"] * near
-        if len(Z) < branching**2:
+        if grouping != "taxonomy" and len(Z) < branching**2:
             return kin
         tree = self._once(
-            ("tree", grouping, branching),
-            lambda: ClassHierarchy.from_semantics(
-                Z, branching, self.data.random_state, method=grouping
-            ),
+            ("tree", grouping, branching), lambda: self._superclasses(grouping, branching)
         )
         return kin + self._once(
             ("kin", grouping, branching, decay), lambda: kinship(tree, decay=decay)[:, self.seen]
         )
+
+    def _superclasses(self, grouping: Any, branching: int) -> ClassHierarchy:
+        if grouping != "taxonomy":
+            Z, seed = self.data.semantics, self.data.random_state
+            return ClassHierarchy.from_semantics(Z, branching, seed, method=grouping)
+        if self.data.taxonomy is None:
+            raise InvalidInput(
+                "this data knows no taxonomy of its classes: use method ours, which clusters them"
+            )
+        return ClassHierarchy.from_taxonomy(self.data.taxonomy)
 
     def _prototypes(self, params: Params) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return unit prototypes of all classes and unit means of the seen ones."""

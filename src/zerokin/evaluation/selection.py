@@ -131,6 +131,7 @@ class Selector:
             fold.training_labels(),
             fold.semantics,
             self.random_state,
+            fold.classes.taxonomy,
         )
         unseen_features = np.asarray(fold.features[split.test_unseen])
         seen_features = np.asarray(fold.features[split.test_seen])

@@ -101,6 +101,7 @@ class Evaluation:
             self.dataset.training_labels(),
             self.dataset.semantics,
             self.random_state,
+            self.dataset.classes.taxonomy,
         )
         return next(iter(self.method.fit_many(data, [params])))
 

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.files import replacing
+from zerokin.report.tables import Lines, in_markdown, on_screen
 
 COLUMNS = (
     ("validation", "per_class_top1", "folds, pure"),
@@ -30,14 +31,14 @@ COLUMNS = (
 Rows = Sequence[Mapping[str, Any]]
 
 
-def comparison_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
+def comparison_lines(rows: Rows) -> Lines:
     """Return headings and a line per method: means over seeds, with their spread if several.
 
     Examples
     --------
     >>> row = {"method": "x", "setting": "pure", "seed": 0, "metrics": {"per_class_top1": 61.24}}
     >>> comparison_lines([row])
-    (['method', 'pure'], [['x', '61.2']])
+    Lines(headings=['method', 'pure'], lines=[['x', '61.2']])
     """
     columns = [c for c in COLUMNS if any(row["setting"] == c[0] for row in rows)]
     lines = []
@@ -51,7 +52,7 @@ def comparison_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
             ]
             line.append(_cell(values, digits=3 if metric == "ausuc" else 1))
         lines.append(line)
-    return ["method", *(heading for _, _, heading in columns)], lines
+    return Lines(["method", *(heading for _, _, heading in columns)], lines)
 
 
 def _cell(values: Sequence[float], *, digits: int) -> str:
@@ -64,20 +65,12 @@ def _cell(values: Sequence[float], *, digits: int) -> str:
 
 def screen_table(rows: Rows, title: str) -> Table:
     """Return the comparison as a table for the terminal."""
-    headings, lines = comparison_lines(rows)
-    table = Table(title=title)
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
-    for line in lines:
-        table.add_row(*line)
-    return table
+    return on_screen(comparison_lines(rows), title)
 
 
 def as_markdown(rows: Rows) -> str:
     """Return the comparison as a Markdown table."""
-    headings, lines = comparison_lines(rows)
-    rule = ["---", *["---:"] * (len(headings) - 1)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (headings, rule, *lines))
+    return in_markdown(comparison_lines(rows))
 
 
 def as_latex(rows: Rows) -> str:

@@ -12,11 +12,12 @@ from typing import Any
 from rich.table import Table
 
 from zerokin.files import replacing
+from zerokin.report.tables import Lines, on_screen
 
 Rows = Sequence[Mapping[str, Any]]
 
 
-def few_shot_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
+def few_shot_lines(rows: Rows) -> Lines:
     """Return headings and a line per method: mean accuracy ± 95 % interval for each shot.
 
     Over several seeds both are means: the spread over episodes is the larger.
@@ -25,7 +26,7 @@ def few_shot_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
     --------
     >>> metrics = {"top1": 61.24, "ci95": 0.81, "shots": 1, "way": 5}
     >>> few_shot_lines([{"method": "x", "metrics": metrics}])
-    (['method', '5-way 1-shot'], [['x', '61.2 ± 0.8']])
+    Lines(headings=['method', '5-way 1-shot'], lines=[['x', '61.2 ± 0.8']])
     """
     if any("harmonic_mean" in row["metrics"] for row in rows):
         return _generalised_lines(rows)
@@ -48,10 +49,10 @@ def few_shot_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
             if has_hits:
                 line.append(f"{mean(m['hit5'] for m in found):.1f}" if found else "")
         lines.append(line)
-    return headings, lines
+    return Lines(headings, lines)
 
 
-def _generalised_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
+def _generalised_lines(rows: Rows) -> Lines:
     """Return accuracy on novel and on base classes, and their harmonic mean, for each shot."""
     shots = list(dict.fromkeys(row["metrics"]["shots"] for row in rows))
     headings = ["method", *(f"{n}-shot {name}" for n in shots for name in ("U", "S", "H"))]
@@ -68,24 +69,44 @@ def _generalised_lines(rows: Rows) -> tuple[list[str], list[list[str]]]:
                 line.append(f"{mean(m[name] for m in found):.1f}" if found else "")
             line[-1] += f" ± {mean(m['ci95'] for m in found):.1f}" if found else ""
         lines.append(line)
-    return headings, lines
+    return Lines(headings, lines)
 
 
 def _cell(found: Sequence[Mapping[str, float]]) -> str:
     if not found:
         return ""
-    return f"{mean(m['top1'] for m in found):.1f} ± {mean(m['ci95'] for m in found):.1f}"
+    intervals = [m["ci95"] for m in found if "ci95" in m]
+    spread = f" ± {mean(intervals):.1f}" if intervals else ""
+    return f"{mean(m['top1'] for m in found):.1f}{spread}"
 
 
 def few_shot_table(rows: Rows, title: str) -> Table:
     """Return the comparison as a table for the terminal."""
-    headings, lines = few_shot_lines(rows)
-    table = Table(title=title)
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    for line in lines:
-        table.add_row(*line)
-    return table
+    return on_screen(few_shot_lines(rows), title, no_wrap=True)
+
+
+def few_shot_ablation_lines(rows: Rows) -> Lines:
+    """Return a line per row of a few-shot ablation: accuracy for each shot, then zero-shot hits.
+
+    Examples
+    --------
+    >>> shot = {"top1": 61.24, "ci95": 0.81, "shots": 1, "way": 5}
+    >>> rows = [{"method": "x", "metrics": shot}, {"method": "y", "metrics": {"top1": 7.0}}]
+    >>> few_shot_ablation_lines(rows).lines
+    [['x', '61.2 ± 0.8', '', ''], ['y', '', '7.0', '']]
+    """
+    with_shots = [row for row in rows if "shots" in row["metrics"]]
+    found = few_shot_lines(with_shots)
+    by_shots = {line[0]: line[1:] for line in found.lines}
+    hits = ("top1", "hit5") if len(with_shots) < len(rows) else ()
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        without = [r["metrics"] for r in rows if r["method"] == method and r not in with_shots]
+        measured = [[m[name] for m in without if name in m] for name in hits]
+        cells = [f"{mean(values):.1f}" if values else "" for values in measured]
+        lines.append([str(method), *by_shots.get(method, [""] * len(found.headings[1:])), *cells])
+    names = {"top1": "zero-shot hit@1", "hit5": "hit@5"}
+    return Lines([*found.headings, *(names[hit] for hit in hits)], lines)
 
 
 def tried_lines(row: Mapping[str, Any], trials: Sequence[Any]) -> list[dict[str, Any]]:

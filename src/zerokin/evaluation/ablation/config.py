@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from zerokin.errors import InvalidInput, did_you_mean, shown
+from zerokin.evaluation.ablation.methods import ZERO_SHOT
+from zerokin.evaluation.few_shot.comparison import VARIANTS, known_few_shot_methods
 from zerokin.features.feature_learner import FeatureLearner, NetworkSettings
 from zerokin.features.training.recipe import Recipe
 from zerokin.files import existing
 
-METHODS = ("projection", "ours", "network")
+METHODS = {
+    "zero-shot": ("projection", "ours", "network"),
+    "few-shot": (*known_few_shot_methods(), *(v.name for v in VARIANTS), *ZERO_SHOT),
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,9 @@ class RowPlan:
         Names of the networks whose features it uses.
     method
         ``"projection"`` (class-level projection alone, the paper's baseline), ``"ours"`` (with
-        superclasses) or ``"network"`` (the scores of an end-to-end network itself).
+        superclasses) or ``"network"`` (the scores of an end-to-end network itself). In a few-shot
+        ablation, a few-shot method, or ``"zero-shot"`` or ``"zero-shot-taxonomy"``: ours without
+        any shots, with clusters or a taxonomy for superclasses.
     """
 
     name: str
@@ -75,12 +82,19 @@ class AblationConfig:
         Every network is trained once for each.
     stored_side
         Side of the pictures in memory, from which all networks are shown.
+    setting
+        ``"zero-shot"`` or ``"few-shot"``.
+    shots, episodes
+        Of the few-shot setting.
     """
 
     networks: tuple[NetworkPlan, ...]
     rows: tuple[RowPlan, ...]
     seeds: tuple[int, ...] = (0,)
     stored_side: int = 320
+    setting: str = "zero-shot"
+    shots: tuple[int, ...] = (1, 5)
+    episodes: int = 600
 
     def network(self, name: str) -> NetworkPlan:
         """Return a network by name."""
@@ -149,25 +163,36 @@ def parse_config(content: Any) -> AblationConfig:
     >>> config.network("plain").learner(1, None).recipe.seed
     1
     """
-    _only(content, ("seeds", "stored_side", "defaults", "networks", "rows"), "the configuration")
+    known_entries = ("setting", "seeds", "stored_side", "shots", "episodes")
+    _only(content, (*known_entries, "defaults", "networks", "rows"), "the configuration")
+    setting = content.get("setting", "zero-shot")
+    if not isinstance(setting, str) or setting not in METHODS:
+        hint = did_you_mean(setting, METHODS) if isinstance(setting, str) else ""
+        raise InvalidInput(f"unknown setting {shown(setting)}{hint} (known: {', '.join(METHODS)})")
     networks = [
         parse_network(f"network {name}", plan, content.get("defaults"))
         for name, plan in _mapping(content.get("networks"), "networks").items()
     ]
     known = [plan.name for plan in networks]
-    rows = [_row(row, known) for row in _list(content.get("rows") or [], "rows")]
+    rows = [_row(row, known, METHODS[setting]) for row in _list(content.get("rows") or [], "rows")]
     if not rows:
         raise InvalidInput("there are no rows: list at least one")
     seeds = _list(content.get("seeds", [0]), "seeds")
     if not seeds or not all(_is_count(seed, 0) for seed in seeds):
         raise InvalidInput(f"seeds must be whole numbers from 0: got {shown(seeds)}")
-    side = content.get("stored_side", 320)
-    if not _is_count(side, 1):
-        raise InvalidInput(f"stored_side must be a whole number from 1: got {shown(side)}")
-    return AblationConfig(tuple(networks), tuple(rows), tuple(seeds), side)
+    side, episodes = content.get("stored_side", 320), content.get("episodes", 600)
+    for name, value in (("stored_side", side), ("episodes", episodes)):
+        if not _is_count(value, 1):
+            raise InvalidInput(f"{name} must be a whole number from 1: got {shown(value)}")
+    shots = _list(content.get("shots", [1, 5]), "shots")
+    if not shots or not all(_is_count(number, 1) for number in shots):
+        raise InvalidInput(f"shots must be whole numbers from 1: got {shown(shots)}")
+    return AblationConfig(
+        tuple(networks), tuple(rows), tuple(seeds), side, setting, tuple(shots), episodes
+    )
 
 
-def _row(given: Any, known: list[str]) -> RowPlan:
+def _row(given: Any, known: list[str], methods: Sequence[str]) -> RowPlan:
     _only(given, ("name", "networks", "method"), "a row")
     for needed in ("name", "networks"):
         if needed not in given:
@@ -180,9 +205,10 @@ def _row(given: Any, known: list[str]) -> RowPlan:
             raise InvalidInput(f"row {shown(name)}: no network {shown(network)}{hint}")
     if not networks:
         raise InvalidInput(f"row {shown(name)} lists no network: name at least one")
-    if method not in METHODS:
+    if method not in methods:
+        hint = did_you_mean(method, methods) if isinstance(method, str) else ""
         raise InvalidInput(
-            f"row {shown(name)}: unknown method {shown(method)} (known: {', '.join(METHODS)})"
+            f"row {shown(name)}: unknown method {shown(method)}{hint} (known: {', '.join(methods)})"
         )
     return RowPlan(name, tuple(networks), method)
 

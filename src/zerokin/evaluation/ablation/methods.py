@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.evaluation.method import Method, Params, Scorer, Stage, TrainingData
-from zerokin.evaluation.ours import Ours
+from zerokin.evaluation.ours import Ours, OursByTaxonomy
 from zerokin.features.normaliser import unit_length
+
+ZERO_SHOT = {"zero-shot": Ours, "zero-shot-taxonomy": OursByTaxonomy}
+"""What names classes without any shot in a few-shot ablation."""
 
 FLAT: Params = {**Ours.defaults, "inference": "flat", "hub_weight": 0.0}
 

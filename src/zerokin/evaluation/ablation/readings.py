@@ -15,6 +15,9 @@ from zerokin.features.input.sources import PictureSource
 from zerokin.features.normaliser import unit_length
 from zerokin.files import replacing
 
+Files = dict[tuple[str, int], Path]
+"""A network's readings by part: of a ``("fold", number)`` or of a ``("seed", number)``."""
+
 
 class Readings:
     """What the networks of an ablation read off a data set's pictures.
@@ -56,7 +59,23 @@ class Readings:
         """Return the file of a network trained on all seen classes."""
         return self._made(plan, self.dataset, f"seed-{seed}", seed)
 
-    def _made(self, plan: NetworkPlan, dataset: Dataset, part: str, seed: int) -> Path:
+    def base(self, plan: NetworkPlan, seed: int) -> Path:
+        """Return the file of a network that has not seen the classes of the one validation fold.
+
+        Of few-shot learning, where it serves validation and test alike: all pictures are read.
+        """
+        base = self.dataset.fold(1, test_seen=0.0, seed=seed)
+        return self._made(plan, base, f"base-{seed}", seed, read=np.arange(len(self.dataset)))
+
+    def _made(
+        self,
+        plan: NetworkPlan,
+        dataset: Dataset,
+        part: str,
+        seed: int,
+        *,
+        read: NDArray[np.int64] | None = None,
+    ) -> Path:
         learner = plan.learner(seed, self.device)
         path = self.folder / f"{plan.name}-{part}.npy"
         note = path.with_suffix(".json")
@@ -70,10 +89,10 @@ class Readings:
             return path
         work = self.folder / f"{plan.name}-{part}"
         learner.fit(dataset, source=self.source, folder=work, quiet=self.quiet)
-        used = self._used(dataset)
-        read = learner.transform(self.source.select(used))
-        whole = np.zeros((len(dataset), read.shape[1]), np.float16)
-        whole[used] = read
+        used = self._used(dataset) if read is None else read
+        features = learner.transform(self.source.select(used))
+        whole = np.zeros((len(dataset), features.shape[1]), np.float16)
+        whole[used] = features
         with replacing(path) as temporary:
             np.save(temporary, whole)
         about_it = {**about, "history": [vars(epoch) for epoch in learner.history_]}
@@ -94,10 +113,10 @@ def _told(note: Path) -> dict[str, Any]:
     return told
 
 
-def joined_readings(paths: list[Path]) -> NDArray[np.float32]:
+def joined_readings(files: list[Files], part: tuple[str, int]) -> NDArray[np.float32]:
     """Return the features of one or several networks side by side, each of unit length."""
-    parts: list[NDArray[np.float32]] = [np.load(path).astype(np.float32) for path in paths]
-    if len(parts) == 1:
-        return parts[0]
-    beside: NDArray[np.float32] = np.concatenate([unit_length(part) for part in parts], axis=1)
+    read: list[NDArray[np.float32]] = [np.load(of[part]).astype(np.float32) for of in files]
+    if len(read) == 1:
+        return read[0]
+    beside: NDArray[np.float32] = np.concatenate([unit_length(F) for F in read], axis=1)
     return beside

@@ -1,35 +1,24 @@
-"""Running an ablation: train, choose on folds that the networks have not seen, measure once."""
+"""Running an ablation: train, choose on classes that the networks have not seen, measure once."""
 
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from zerokin.data.load import load_dataset
-from zerokin.evaluation.ablation.config import AblationConfig, RowPlan
-from zerokin.evaluation.ablation.methods import method_for
-from zerokin.evaluation.ablation.readings import Readings, joined_readings
-from zerokin.evaluation.selection import Goal, Selector
-from zerokin.evaluation.settings import Evaluation
-from zerokin.features.feature_learner import NetworkSettings
+from zerokin.evaluation.ablation import few_shot, zero_shot
+from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
+from zerokin.evaluation.ablation.readings import Files, Readings
 from zerokin.features.input.sources import open_source
 
-MEASURED: tuple[Goal, ...] = ("pure", "generalised")
-
-
-class Task(NamedTuple):
-    """A row to measure, and the files that hold its features."""
-
-    row: RowPlan
-    on_folds: list[list[Path]]
-    """of every network, for every fold"""
-    on_all: dict[int, list[Path]]
-    """of every network, by seed"""
-    centred: bool
+Results = list[dict[str, Any]]
+Task = tuple[RowPlan, list[Files]]
+"""A row to measure, and the files that hold the features of each of its networks."""
 
 
 def run_ablation(
@@ -49,8 +38,8 @@ def run_ablation(
     Networks are trained in their order in the configuration, so that those whose rows take long to
     measure should come first.
 
-    Hyper-parameters and calibration of a row are chosen on validation folds, with features of
-    networks that were trained without that fold's validation classes, and then used for all seeds.
+    Hyper-parameters and calibration of a row are chosen on validation classes, with features of
+    networks that were trained without them, and then used for all seeds.
 
     Parameters
     ----------
@@ -75,101 +64,46 @@ def run_ablation(
     """
     import torch
 
-    folder = Path(folder)
+    way = few_shot if config.setting == "few-shot" else zero_shot
     dataset = load_dataset(data, split=split)
+    way.check(dataset)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     source = open_source(dataset.pictures, config.stored_side, device=where, quiet=quiet)
-    readings = Readings(dataset, source, folder, device=device, quiet=quiet)
-    folds = range(1, len(dataset.split.folds) + 1)
-    first = config.seeds[0]
-    tasks = _tasks(config, readings, folds, validation_only=validation_only)
+    readings = Readings(dataset, source, Path(folder), device=device, quiet=quiet)
+    train = partial(way.train, readings, config, validation_only=validation_only)
+    measure = partial(way.measure, data, split, config, validation_only=validation_only, tune=tune)
+    yield from _results(_tasks(config, train), measure, jobs)
+
+
+def _tasks(config: AblationConfig, train: Callable[[NetworkPlan], Files]) -> Iterator[Task]:
+    """Train the networks in their order; yield every row as soon as all of its own are trained."""
+    left = list(config.rows)
+    trained: dict[str, Files] = {}
+    for plan in config.networks:
+        if not any(plan.name in row.networks for row in left):
+            continue
+        trained[plan.name] = train(plan)
+        ready = [row for row in left if set(row.networks) <= set(trained)]
+        left = [row for row in left if row not in ready]
+        yield from ((row, [trained[name] for name in row.networks]) for row in ready)
+
+
+def _results(
+    tasks: Iterator[Task], measure: Callable[[RowPlan, list[Files]], Results], jobs: int
+) -> Iterator[dict[str, Any]]:
+    """Measure rows in so many processes while the next networks are trained in this one."""
     if jobs == 1:
-        for task in tasks:
-            yield from _measured(data, split, *task, first, tune)
+        for row, files in tasks:
+            yield from measure(row, files)
         return
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
-    waiting: list[Future[list[dict[str, Any]]]] = []
+    waiting: list[Future[Results]] = []
     try:
-        for task in tasks:
-            waiting.append(pool.submit(_measured, data, split, *task, first, tune))
+        for row, files in tasks:
+            waiting.append(pool.submit(measure, row, files))
             while waiting and waiting[0].done():
                 yield from waiting.pop(0).result()
         for future in waiting:
             yield from future.result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _tasks(
-    config: AblationConfig, readings: Readings, folds: range, *, validation_only: bool
-) -> Iterator[Task]:
-    """Train the networks in their order; yield every row as soon as all of its own are trained."""
-    seeds = () if validation_only else config.seeds
-    left = list(config.rows)
-    trained: dict[str, tuple[list[Path], list[Path]]] = {}
-    for plan in config.networks:
-        if not any(plan.name in row.networks for row in left):
-            continue
-        on_folds = [readings.fold(plan, k, config.seeds[0]) for k in folds]
-        trained[plan.name] = on_folds, [readings.final(plan, seed) for seed in seeds]
-        ready = [row for row in left if set(row.networks) <= set(trained)]
-        left = [row for row in left if row not in ready]
-        for row in ready:
-            files = [trained[name] for name in row.networks]
-            yield Task(
-                row,
-                on_folds=[list(paths) for paths in zip(*(f for f, _ in files), strict=True)],
-                on_all={seed: [paths[i] for _, paths in files] for i, seed in enumerate(seeds)},
-                centred=NetworkSettings(**config.network(row.networks[-1]).settings).centred,
-            )
-
-
-def _measured(
-    data: str,
-    split: str | None,
-    row: RowPlan,
-    on_folds: list[list[Path]],
-    on_all: dict[int, list[Path]],
-    centred: bool,
-    seed: int,
-    tune: bool,
-) -> list[dict[str, Any]]:
-    """Choose on the folds and measure every seed, in both settings; without seeds, the folds."""
-    dataset = load_dataset(data, split=split)
-    method = method_for(row.method, centred=centred)
-    if not tune:
-        method.stages = ([{}],)
-    folds = [
-        dataset.fold(number, seed=seed).with_inputs(joined_readings(paths))
-        for number, paths in enumerate(on_folds, start=1)
-    ]
-    selector = Selector(dataset, method, random_state=seed, folds=folds, quiet=True)
-    results: list[dict[str, Any]] = []
-    if not on_all:
-        best = {goal: selector.choose(goal).best for goal in MEASURED}
-        return [
-            {
-                "dataset": dataset.name,
-                "setting": "validation",
-                "method": row.name,
-                "by": row.method,
-                "seed": seed,
-                "selection": {goal: trial.params for goal, trial in best.items()},
-                "metrics": {
-                    "per_class_top1": best["pure"].score("pure"),
-                    "harmonic_mean": best["generalised"].score("generalised"),
-                    **{f"fold {k}": v for k, v in enumerate(best["pure"].unseen, start=1)},
-                },
-            }
-        ]
-    for number, paths in on_all.items():
-        evaluation = Evaluation(
-            dataset.with_inputs(joined_readings(paths)),
-            method,
-            random_state=number,
-            selector=selector,
-        )
-        for setting in MEASURED:
-            measured = evaluation.run(setting)[0]
-            results.append({**measured.as_dict(), "method": row.name, "by": row.method})
-    return results

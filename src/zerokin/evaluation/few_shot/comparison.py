@@ -10,11 +10,14 @@ from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.evaluation.few_shot.evaluation import Base, EpisodePlan, FewShotEvaluation
 from zerokin.evaluation.few_shot.generalised import GENERALISED, GeneralisedFewShotEvaluation
 from zerokin.evaluation.few_shot.method import FewShotMethod
-from zerokin.evaluation.few_shot.ours import OursFewShot
+from zerokin.evaluation.few_shot.ours import OursByTaxonomy, OursFewShot, OursWithoutSemantics
 from zerokin.evaluation.few_shot.peer_method import FewShotPeerMethod
 from zerokin.evaluation.few_shot.peers import PEERS
 from zerokin.evaluation.selection import Selection
 from zerokin.evaluation.settings import Row
+
+VARIANTS = (OursByTaxonomy, OursWithoutSemantics)
+"""What is measured by name only: to see what semantics and superclasses bring."""
 
 
 def known_few_shot_methods() -> dict[str, Callable[[], FewShotMethod]]:
@@ -42,6 +45,8 @@ def find_few_shot_methods(
     known: Mapping[str, Callable[[], FewShotMethod]]
     known = GENERALISED if generalised else known_few_shot_methods()
     wanted = list(known) if list(names) == ["all"] else list(dict.fromkeys(names))
+    if not generalised:
+        known = {**known, **{variant.name: variant for variant in VARIANTS}}
     for name in wanted:
         if name not in known:
             raise InvalidInput(

@@ -189,6 +189,7 @@ class FewShotEvaluation:
             dataset.training_labels(train),
             semantics_or_none(dataset),
             self.random_state,
+            dataset.classes.taxonomy,
         )
         return Task(
             data, finite(dataset.features[pool], f"{dataset.name}, features of {what}", pool), drawn

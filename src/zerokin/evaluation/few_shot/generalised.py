@@ -16,7 +16,7 @@ from zerokin.evaluation.few_shot.episodes import draw_episodes, mean_with_ci95
 from zerokin.evaluation.few_shot.evaluation import FewShotEvaluation, semantics_or_none
 from zerokin.evaluation.few_shot.method import FewShotMethod
 from zerokin.evaluation.few_shot.normalisers import fitted_normaliser
-from zerokin.evaluation.few_shot.ours import OursFewShot
+from zerokin.evaluation.few_shot.ours import SHOTS_ALONE, OursFewShot
 from zerokin.evaluation.few_shot.selection import choose_on_episodes
 from zerokin.evaluation.method import FEATURE_NORMALISATIONS, Params, TrainingData, product_of
 from zerokin.evaluation.seen_unseen_curve import SeenUnseenCurve
@@ -41,7 +41,7 @@ class NearestMean(OursFewShot):
     """Ours without semantics: what the projected semantics add is the difference to it."""
 
     name = "nearest-mean"
-    defaults = OursFewShot.defaults | {"kappa": 0.0, "inference": "flat"}
+    defaults: Params = SHOTS_ALONE
     stages = (product_of(normalisation=FEATURE_NORMALISATIONS),)
 
 

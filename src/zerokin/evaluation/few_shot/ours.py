@@ -26,7 +26,7 @@ from zerokin.evaluation.method import (
     product_of,
 )
 from zerokin.evaluation.ours import DEFAULTS as ZERO_SHOT_DEFAULTS
-from zerokin.evaluation.ours import Ours
+from zerokin.evaluation.ours import TAXONOMY_STAGE, Ours
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import unit_length
 from zerokin.recognition.few_shot.shots import combined_scores, nearest_base, semantic_weight
@@ -43,6 +43,13 @@ DEFAULTS = {
     "kappa": 1.0,
     "base_weight": 0.0,
     "base_neighbors": 4,
+}
+
+BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
+SHOTS_ALONE: Params = {**DEFAULTS, "inference": "flat", "kappa": 0.0}
+LENDING: dict[str, Sequence[float]] = {
+    "base_weight": [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
+    "base_neighbors": [1, 4],
 }
 
 STAGES = (
@@ -68,9 +75,7 @@ STAGES = (
         kin_decay=[0.5, 1.0],
         kappa=KAPPAS,
     ),
-    product_of(
-        base_weight=[0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0], base_neighbors=[1, 4], kappa=KAPPAS
-    ),
+    product_of(**LENDING, kappa=KAPPAS),
 )
 
 
@@ -78,7 +83,7 @@ class OursFewShot(FewShotMethod):
     """Shots and projected semantics together; prototypes of zero-shot recognition as the prior."""
 
     name = "ours"
-    defaults = DEFAULTS
+    defaults: Params = DEFAULTS
     stages: Sequence[Stage] = STAGES
 
     def scorers(
@@ -95,6 +100,29 @@ class OursFewShot(FewShotMethod):
                 samples = _Samples(data, pool, first["normalisation"])
             for number in group:
                 yield _scorer(samples, projection, trials[number])
+
+
+class OursByTaxonomy(OursFewShot):
+    """The same, with superclasses that people made in the place of clusters."""
+
+    name = "ours-taxonomy"
+    defaults: Params = BY_TAXONOMY
+    stages: Sequence[Stage] = (
+        *STAGES[:2],
+        [{**change, "kappa": kappa} for change in TAXONOMY_STAGE for kappa in KAPPAS],
+        *STAGES[3:],
+    )
+
+
+class OursWithoutSemantics(OursFewShot):
+    """The same, knowing the shots alone."""
+
+    name = "ours-shots"
+    defaults: Params = SHOTS_ALONE
+    stages: Sequence[Stage] = (
+        product_of(normalisation=FEATURE_NORMALISATIONS),
+        product_of(**LENDING),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,89 @@
+"""An ablation of zero-shot recognition: networks for every validation fold and for every seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zerokin.data.dataset import Dataset
+from zerokin.data.load import load_dataset
+from zerokin.errors import InvalidInput
+from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
+from zerokin.evaluation.ablation.methods import method_for
+from zerokin.evaluation.ablation.readings import Files, Readings, joined_readings
+from zerokin.evaluation.selection import Goal, Selector
+from zerokin.evaluation.settings import Evaluation
+from zerokin.features.feature_learner import NetworkSettings
+
+MEASURED: tuple[Goal, ...] = ("pure", "generalised")
+
+
+def check(dataset: Dataset) -> None:
+    """Refuse data on which nothing can be chosen."""
+    if not dataset.split.folds:
+        raise InvalidInput(
+            f"{dataset.name} has no validation folds, so nothing can be chosen on it: "
+            "it needs at least four seen classes"
+        )
+
+
+def train(
+    readings: Readings, config: AblationConfig, plan: NetworkPlan, *, validation_only: bool
+) -> Files:
+    """Train a network without each fold's validation classes, then on all seen classes."""
+    folds = range(1, len(readings.dataset.split.folds) + 1)
+    files: Files = {("fold", k): readings.fold(plan, k, config.seeds[0]) for k in folds}
+    if not validation_only:
+        files |= {("seed", seed): readings.final(plan, seed) for seed in config.seeds}
+    return files
+
+
+def measure(
+    data: str,
+    split: str | None,
+    config: AblationConfig,
+    row: RowPlan,
+    files: list[Files],
+    *,
+    validation_only: bool,
+    tune: bool,
+) -> list[dict[str, Any]]:
+    """Choose on the folds and measure every seed, in both settings; or only what folds say."""
+    dataset = load_dataset(data, split=split)
+    last = config.network(row.networks[-1])
+    method = method_for(row.method, centred=NetworkSettings(**last.settings).centred)
+    if not tune:
+        method.stages = ([{}],)
+    seed = config.seeds[0]
+    folds = [
+        dataset.fold(number, seed=seed).with_inputs(joined_readings(files, (kind, number)))
+        for kind, number in files[0]
+        if kind == "fold"
+    ]
+    selector = Selector(dataset, method, random_state=seed, folds=folds, quiet=True)
+    named = {"method": row.name, "by": row.method}
+    if validation_only:
+        best = {goal: selector.choose(goal).best for goal in MEASURED}
+        return [
+            {
+                "dataset": dataset.name,
+                "setting": "validation",
+                **named,
+                "seed": seed,
+                "selection": {goal: trial.params for goal, trial in best.items()},
+                "metrics": {
+                    "per_class_top1": best["pure"].score("pure"),
+                    "harmonic_mean": best["generalised"].score("generalised"),
+                    **{f"fold {k}": v for k, v in enumerate(best["pure"].unseen, start=1)},
+                },
+            }
+        ]
+    results: list[dict[str, Any]] = []
+    for number in config.seeds:
+        evaluation = Evaluation(
+            dataset.with_inputs(joined_readings(files, ("seed", number))),
+            method,
+            random_state=number,
+            selector=selector,
+        )
+        results += [{**evaluation.run(goal)[0].as_dict(), **named} for goal in MEASURED]
+    return results

@@ -1,0 +1,155 @@
+"""The few-shot ablation: one network for validation and test, with and without superclasses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import zerokin
+from zerokin.errors import InvalidInput
+from zerokin.evaluation.ablation import run_ablation
+from zerokin.evaluation.ablation.config import parse_config
+from zerokin.evaluation.few_shot.comparison import find_few_shot_methods
+from zerokin.evaluation.few_shot.evaluation import EpisodePlan, FewShotEvaluation
+from zerokin.features.feature_learner import FeatureLearner
+from zerokin.report.few_shot import few_shot_ablation_lines
+
+SIDE, PER_CLASS = 16, 20
+PARTS = {"train": 8, "val": 6, "test": 6}
+CONFIG = {
+    "setting": "few-shot",
+    "shots": [1, 3],
+    "episodes": 7,
+    "stored_side": SIDE,
+    "defaults": {
+        "backbone": "conv4",
+        "weights": None,
+        "options": {"width": 4},
+        "side": SIDE,
+        "recipe": {"epochs": 1, "batch_size": 16, "side": SIDE},
+    },
+    "networks": {
+        "labels": {"mode": "classes"},
+        "wordnet": {"mode": "superclass-heads", "grouping": "taxonomy"},
+    },
+    "rows": [
+        {"name": "shots", "networks": ["labels"], "method": "ours-shots"},
+        {"name": "superclasses", "networks": ["wordnet"], "method": "ours-taxonomy"},
+        {"name": "no shots", "networks": ["labels"], "method": "zero-shot-taxonomy"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Twenty classes in mini-ImageNet's layout, each of one colour that is its vector."""
+    folder = tmp_path_factory.mktemp("mini")
+    rng = np.random.default_rng(0)
+    sheet, vectors = ["wnid,split,name,wordnet_path"], ["wnid,red,green,blue"]
+    number = 0
+    for part, classes in PARTS.items():
+        for _ in range(classes):
+            number += 1
+            wnid, colour = f"n{number:08d}", rng.uniform(0.1, 1, 3).round(2)
+            kin = ("n90000001:warm", "n90000002:cold")[int(colour[0] < colour[2])]
+            sheet.append(f"{wnid},{part},c{number},{wnid}:c{number} > {kin} > n90000000:colour")
+            vectors.append(",".join([wnid, *map(str, colour)]))
+            (folder / part / wnid).mkdir(parents=True)
+            for k in range(PER_CLASS):
+                noisy = colour * 255 + rng.normal(0, 9, (SIDE, SIDE, 3))
+                square = Image.fromarray(noisy.clip(0, 255).astype(np.uint8))
+                square.save(folder / part / wnid / f"{k}.png")
+    (folder / "classes.csv").write_text("\n".join(sheet) + "\n")
+    (folder / "word_vectors.csv").write_text("\n".join(vectors) + "\n")
+    return f"mini-imagenet={folder}"
+
+
+def run(data, folder, **options):
+    config = parse_config(CONFIG)
+    return list(run_ablation(data, config, folder, device="cpu", tune=False, quiet=True, **options))
+
+
+def test_rows_are_what_the_evaluation_says_of_the_networks_features(folder, tmp_path, monkeypatch):
+    trained_on = []
+    fit = FeatureLearner.fit
+
+    def watched(self, dataset, **options):
+        trained_on.append(set(dataset.evaluation_labels(dataset.split.train).tolist()))
+        return fit(self, dataset, **options)
+
+    monkeypatch.setattr(FeatureLearner, "fit", watched)
+    rows = run(folder, tmp_path)
+    assert trained_on == [set(range(8))] * 2  # once a network, on the training classes alone
+    measured = [(row["method"], row["setting"], row["metrics"].get("shots")) for row in rows]
+    assert measured == [
+        ("shots", "few-shot", 1),
+        ("shots", "few-shot", 3),
+        ("no shots", "pure", None),
+        ("superclasses", "few-shot", 1),
+        ("superclasses", "few-shot", 3),
+    ]
+    features = np.load(tmp_path / "wordnet-base-0.npy").astype(np.float32)
+    dataset = zerokin.load_dataset(folder).with_inputs(features)
+    method = find_few_shot_methods(["ours-taxonomy"])[0]
+    method.stages = ([{}],)
+    plan = EpisodePlan(shots=3, episodes=7)
+    expected = FewShotEvaluation(dataset, plan, quiet=True).run(method)[0]
+    assert rows[-1]["metrics"] == expected.metrics
+    table = few_shot_ablation_lines(rows)
+    assert table.headings[1:] == ["5-way 1-shot", "5-way 3-shot", "zero-shot hit@1", "hit@5"]
+    assert [line[0] for line in table.lines] == ["shots", "no shots", "superclasses"]
+
+
+def test_validation_says_nothing_of_test_classes(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(FewShotEvaluation, "run", None)
+    rows = run(folder, tmp_path, validation_only=True)
+    assert {row["setting"] for row in rows} == {"validation"}
+    assert all(0 <= row["metrics"]["top1"] <= 100 for row in rows)
+
+
+def test_a_taxonomy_is_used_where_asked_for_and_missed_where_there_is_none(folder):
+    rng = np.random.default_rng(0)
+    dataset = zerokin.load_dataset(folder)
+    dataset = dataset.with_inputs(rng.normal(size=(len(dataset), 5)).astype(np.float32))
+    evaluation = FewShotEvaluation(dataset, EpisodePlan(episodes=5), quiet=True)
+    data, pool = evaluation.test.data, evaluation.test.pool
+    method = find_few_shot_methods(["ours-taxonomy"])[0]
+    params = [
+        {**method.defaults, "kappa": 8.0},
+        {**method.defaults, "kappa": 8.0, "grouping": "kmeans"},
+    ]
+    scores = [scorer(evaluation.test.episodes) for scorer in method.scorers(data, pool, params)]
+    assert not np.allclose(*scores)
+    bare = FewShotEvaluation(
+        dataset.with_classes(replace(dataset.classes, taxonomy=None)),
+        EpisodePlan(episodes=5),
+        quiet=True,
+    )
+    with pytest.raises(InvalidInput, match="knows no taxonomy"):
+        bare.run(method)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"setting": "few-shots"}, "unknown setting 'few-shots'; did you mean 'few-shot'"),
+        ({"shots": [0]}, "shots must be whole numbers from 1"),
+        ({"episodes": 0}, "episodes must be a whole number from 1"),
+        (
+            {"rows": [{"name": "x", "networks": ["labels"], "method": "our-shots"}]},
+            "unknown method 'our-shots'; did you mean 'ours-shots'",
+        ),
+        ({"setting": "zero-shot"}, "unknown method 'ours-shots'"),
+    ],
+)
+def test_wrong_configurations(change, line):
+    with pytest.raises(InvalidInput, match=line):
+        parse_config({**CONFIG, **change})
+
+
+def test_data_with_several_folds_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="Critters has 3 validation folds"):
+        run("critters", tmp_path)
