@@ -61,13 +61,15 @@ def coloured(_app: Sphinx, doctree: Any) -> None:
 
 def refuse_other_hosts(app: Sphinx, failure: Exception | None) -> None:
     """Fail if a page would load anything from another host; links that a reader follows may be."""
+    from sphinx.errors import ExtensionError
+
     if failure is not None:
         return
     loaded = re.compile(r"""<(?:script|img|link|iframe)\b[^>]*?(?:src|href)=["'](?:https?:)?//""")
     for page in Path(app.outdir).rglob("*.html"):
         found = loaded.search(page.read_text(encoding="utf-8"))
         if found:
-            raise ValueError(f"{page} loads from another host: {found[0]}")
+            raise ExtensionError(f"{page} loads from another host: {found[0]}")
 
 
 def resolved(app: Sphinx, env: Any, node: Any, shown: Any) -> Any:
