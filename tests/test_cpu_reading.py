@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -59,6 +61,16 @@ def test_a_network_is_folded_once_and_again_after_it_learned():
     with torch.no_grad():
         assert folded(backbone) is not first
         torch.testing.assert_close(folded(backbone)(view).features, backbone(view).features)
+
+
+@pytest.mark.parametrize("name", ["conv4", "vgg11"])
+def test_a_network_that_nobody_uses_is_let_go(name):
+    backbone = create_backbone(name)
+    folded(backbone)
+    alive = weakref.ref(backbone)
+    del backbone
+    gc.collect()
+    assert alive() is None
 
 
 class Bend(nn.Module):
