@@ -345,11 +345,13 @@ def test_numbers_that_the_file_cannot_hold_are_refused(tmp_path):
     torch.manual_seed(0)
     backbone = create_backbone("conv4", width=8)
     last = [m for m in backbone.modules() if isinstance(m, torch.nn.BatchNorm2d)][-1]
-    last.weight.data *= 1e7
+    with torch.no_grad():
+        last.weight.mul_(1e7)
     with pytest.raises(InvalidInput, match=r"a feature of 0 is .*, too large for float16"):
         extract(backbone, tmp_path / "f.safetensors", dtype="float16")
     assert np.isfinite(extract(backbone, tmp_path / "f.safetensors").open()).all()
-    last.weight.data *= torch.nan
+    with torch.no_grad():
+        last.weight.mul_(torch.nan)
     with pytest.raises(InvalidInput, match="features of 0 that are not finite"):
         extract(backbone, tmp_path / "g.safetensors")
 

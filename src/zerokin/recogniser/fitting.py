@@ -184,7 +184,7 @@ def _network(
         network = copy(learner)
         return network, bool(getattr(network, "history_", []))
     # A network that is not trained needs no superclass heads.
-    settings = {"mode": "cnn-rnn" if finetune else "classes", **(learner or {})}
+    settings = {"mode": "end-to-end" if finetune else "classes", **(learner or {})}
     return FeatureLearner(**settings), False
 
 
