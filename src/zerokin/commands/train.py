@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from zerokin.commands.arguments import Data, Semantics, SplitName, out
 from zerokin.files import replacing
+
+if TYPE_CHECKING:
+    from zerokin.data import Dataset
+    from zerokin.evaluation.ablation import AblationConfig
 
 
 def train(
@@ -75,8 +79,10 @@ def ablation(
     ] = True,
 ) -> None:
     """Train networks from pictures and show what every component of the method brings."""
+    from zerokin.data import load_dataset
     from zerokin.evaluation.ablation import run_ablation
     from zerokin.evaluation.ablation.config import read_config
+    from zerokin.report.bars import ablation_panels, draw_bars
     from zerokin.report.comparison import as_json, comparison_lines
     from zerokin.report.few_shot import few_shot_ablation_lines
     from zerokin.report.tables import in_markdown, on_screen
@@ -104,4 +110,30 @@ def ablation(
         for suffix, text in ((".json", as_json(rows)), (".md", in_markdown(lines(rows)))):
             with replacing(table.with_suffix(suffix)) as temporary:
                 temporary.write_text(text, encoding="utf-8")
-    out.print(on_screen(lines(rows), f"{rows[0]['dataset']}, ablation"))
+    title = f"{rows[0]['dataset']}, ablation"
+    out.print(on_screen(lines(rows), title))
+    draw_bars(ablation_panels(rows), table.with_suffix(".png"), title=title)
+    drawn = [table.with_suffix(".png")]
+    if plan.setting == "zero-shot" and not validation:
+        drawn.append(_draw_planes(load_dataset(data, split=split), plan, folder))
+    out.print(f"drew {', '.join(map(str, drawn))}", soft_wrap=True)
+
+
+def _draw_planes(dataset: Dataset, plan: AblationConfig, folder: Path) -> Path:
+    """Draw what every network that stands alone in a row makes of unseen classes."""
+    import numpy as np
+
+    from zerokin.evaluation.ablation.readings import reading_file
+    from zerokin.report.feature_planes import draw_feature_planes
+
+    networks = dict.fromkeys(row.networks[0] for row in plan.rows if len(row.networks) == 1)
+    unseen = dataset.split.test_unseen
+    features = {
+        name: np.load(reading_file(folder, name, f"seed-{plan.seeds[0]}"), mmap_mode="r")[unseen]
+        for name in networks
+    }
+    path = folder / "features.png"
+    title = f"{dataset.name}, pictures of unseen classes (t-SNE of features)"
+    labels = dataset.evaluation_labels(unseen)
+    draw_feature_planes(features, labels, dataset.classes.names, path, title=title)
+    return path

@@ -77,7 +77,7 @@ class Readings:
         read: NDArray[np.int64] | None = None,
     ) -> Path:
         learner = plan.learner(seed, self.device)
-        path = self.folder / f"{plan.name}-{part}.npy"
+        path = reading_file(self.folder, plan.name, part)
         note = path.with_suffix(".json")
         about = {
             "settings": json.loads(json.dumps(dict(plan.settings))),
@@ -111,6 +111,11 @@ def _told(note: Path) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(note.read_text())
     told.pop("history", None)
     return told
+
+
+def reading_file(folder: Path, network: str, part: str) -> Path:
+    """Return where a network's reading of a part, such as ``seed-0``, is kept."""
+    return folder / f"{network}-{part}.npy"
 
 
 def joined_readings(files: list[Files], part: tuple[str, int]) -> NDArray[np.float32]:
