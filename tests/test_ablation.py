@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 from PIL import Image
+from scipy.linalg import solve_sylvester
 
 import zerokin
 from zerokin.errors import InvalidInput
@@ -177,6 +178,24 @@ def test_a_networks_own_scores_are_cosines_of_its_last_columns(centred):
     shifted = Z - Z[:3].mean(axis=0) if centred else Z
     unit = shifted / np.linalg.norm(shifted, axis=1, keepdims=True)
     np.testing.assert_allclose(scores(F), F[:, 4:] @ unit.T)
+
+
+def test_the_plain_row_is_the_papers_projection_of_centred_unit_features():
+    rng = np.random.default_rng(2)
+    labels = np.repeat(np.arange(4), 6)
+    Z, F = rng.uniform(size=(6, 3)), rng.normal(size=(24, 5)) + 3
+    method = method_for("plain", centred=True)
+    params = {**method.defaults, "alpha": 0.8, "gamma": 0.1}
+    (scores,) = method.fit_many(TrainingData(F, labels, Z), [params])
+
+    def unit(rows):
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    X, E = unit(F - F.mean(axis=0)), Z[labels]
+    W = solve_sylvester(0.2 * X.T @ X + 0.1 * np.eye(5), 0.8 * E.T @ E, X.T @ E)
+    new = rng.normal(size=(7, 5)) + 3
+    expected = unit(new - F.mean(axis=0)) @ unit(Z @ W.T).T
+    np.testing.assert_allclose(scores(new), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize(

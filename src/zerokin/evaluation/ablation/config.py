@@ -16,7 +16,7 @@ from zerokin.features.training.recipe import Recipe
 from zerokin.files import existing
 
 METHODS = {
-    "zero-shot": ("projection", "ours", "network"),
+    "zero-shot": ("plain", "projection", "ours", "network"),
     "few-shot": (*known_few_shot_methods(), *(v.name for v in VARIANTS), *ZERO_SHOT),
 }
 
@@ -57,7 +57,8 @@ class RowPlan:
     networks
         Names of the networks whose features it uses.
     method
-        ``"projection"`` (class-level projection alone, the paper's baseline), ``"ours"`` (with
+        ``"plain"`` (class-level projection of features as they are, the paper's baseline),
+        ``"projection"`` (the same, features normalised as validation chooses), ``"ours"`` (with
         superclasses) or ``"network"`` (the scores of an end-to-end network itself). In a few-shot
         ablation, a few-shot method, or ``"zero-shot"`` or ``"zero-shot-taxonomy"``: ours without
         any shots, with clusters or a taxonomy for superclasses.

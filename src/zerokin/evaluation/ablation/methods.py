@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.evaluation.method import Method, Params, Scorer, Stage, TrainingData
+from zerokin.evaluation.method import Method, Params, Scorer, Stage, TrainingData, product_of
 from zerokin.evaluation.ours import Ours, OursByTaxonomy
 from zerokin.features.normaliser import unit_length
 
@@ -17,6 +17,8 @@ ZERO_SHOT = {"zero-shot": Ours, "zero-shot-taxonomy": OursByTaxonomy}
 
 FLAT: Params = {**Ours.defaults, "inference": "flat", "hub_weight": 0.0}
 
+PLAIN: Params = {**FLAT, "normalisation": "centre-unit"}
+
 
 class ClassLevelProjection(Ours):
     """The paper's baseline: projection learning with class semantics alone, nearest prototype."""
@@ -24,6 +26,16 @@ class ClassLevelProjection(Ours):
     name = "projection"
     defaults: Params = FLAT
     stages: Sequence[Stage] = Ours.stages[:1]
+
+
+class PlainProjection(ClassLevelProjection):
+    """The same on features that are only centred and of unit length: nothing beyond the paper."""
+
+    name = "plain"
+    defaults: Params = PLAIN
+    stages: Sequence[Stage] = (
+        product_of(alpha=[0.5, 0.8, 0.9, 0.95, 0.99], gamma=[0.01, 0.1, 1.0, 3.0, 10.0]),
+    )
 
 
 class NetworkScores(Method):
@@ -52,8 +64,6 @@ class NetworkScores(Method):
 
 def method_for(name: str, *, centred: bool) -> Method:
     """Return the method of a row; ``centred`` says what an end-to-end network compares."""
-    if name == "projection":
-        return ClassLevelProjection()
-    if name == "ours":
-        return Ours()
-    return NetworkScores(centred=centred)
+    if name == "network":
+        return NetworkScores(centred=centred)
+    return {"plain": PlainProjection, "projection": ClassLevelProjection, "ours": Ours}[name]()
