@@ -1,6 +1,9 @@
 """How hard is Critters? Raw pixels and a small CNN, on unseen species and on held-out pictures.
 
 Run: python benchmarks/critters.py --seeds 0 1 2
+
+With --folds: do superclasses make better features? On validation species alone, which choices may
+look at; the unseen species take no part.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.data import load_dataset
+from zerokin.data import Dataset, load_dataset
 from zerokin.data.critters import (
     PICTURES_PER_SPECIES,
     SPECIES,
@@ -20,9 +23,13 @@ from zerokin.data.critters import (
     validation_folds,
 )
 from zerokin.data.pictures import ArrayPictures
-from zerokin.demo import demo_learner
+from zerokin.demo import CLASS_LEVEL, demo_learner
+from zerokin.features.feature_learner import Mode
 from zerokin.features.input import open_source
+from zerokin.features.input.sources import PictureSource
+from zerokin.hierarchy.of_dataset import build_hierarchy
 from zerokin.progress import track
+from zerokin.recognition import ZeroShotClassifier
 
 Array = NDArray[np.float64]
 HELD_OUT = 12
@@ -80,12 +87,56 @@ def chosen_penalty(features: Array, labels: NDArray[np.intp], semantics: Array) 
     return float(max(PENALTIES, key=accuracy))
 
 
+def compare_on_folds(seeds: list[int], epochs: int) -> None:
+    """Print what features of class labels and of the CNN-RNN are worth to validation species."""
+    critters = load_dataset("critters")
+    source = open_source(critters.pictures, 64, resident=True)
+    modes: tuple[Mode, ...] = ("classes", "cnn-rnn")
+    found = np.array(
+        [
+            [
+                fold_accuracy(critters.fold(fold, seed=seed), source, mode, seed, epochs)
+                for mode in modes
+            ]
+            for seed in seeds
+            for fold in range(1, len(critters.split.folds) + 1)
+        ]
+    )
+    for name, column in zip(modes, found.T, strict=True):
+        print(f"{name}: {_spread(column.tolist())}")
+    gain = found[:, 1] - found[:, 0]
+    error = gain.std(ddof=1) / len(gain) ** 0.5
+    print(f"difference: {gain.mean():+.1f}, standard error {error:.1f}, {len(gain)} pairs")
+
+
+def fold_accuracy(
+    fold: Dataset, source: PictureSource, mode: Mode, seed: int, epochs: int
+) -> float:
+    """Return per-class top-1 of a fold's validation species under class-level projection."""
+    tree = build_hierarchy(fold, "agglomerative", branching=3)
+    learner = demo_learner(mode, seed=seed, epochs=epochs)
+    learner.fit(fold, hierarchy=tree, source=source)
+    train, test = fold.split.train, fold.split.test_unseen
+    model = ZeroShotClassifier(**CLASS_LEVEL).fit(
+        learner.transform(source.select(train)),
+        fold.training_labels(),
+        semantics=fold.semantics,
+        hierarchy=tree,
+    )
+    named = model.predict(learner.transform(source.select(test)))
+    return per_class_top1(named, fold.evaluation_labels(test))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folds", action="store_true", help="compare features on validation folds")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--pictures-seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=10)
     arguments = parser.parse_args()
+    if arguments.folds:
+        compare_on_folds(arguments.seeds, arguments.epochs)
+        return
 
     started = time.perf_counter()
     jobs = [(species, i) for species in SPECIES for i in range(PICTURES_PER_SPECIES)]

@@ -116,6 +116,7 @@ def demo_learner(mode: Mode, *, seed: int = 0, epochs: int = EPOCHS) -> FeatureL
     """Return the demo's small network in one of its modes, untrained."""
     recipe = Recipe(
         epochs=epochs,
+        batch_size=32,
         optimiser="adamw",
         lr=0.003,
         head_multiplier=1.0,
