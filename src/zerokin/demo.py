@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
 from rich.console import Console
@@ -16,14 +18,17 @@ from rich.table import Table
 
 from zerokin.data import Dataset, load_dataset
 from zerokin.data.critters.sheet import picture_sheet
+from zerokin.data.decoding import decode_squares
 from zerokin.evaluation.metrics import per_class_top1
 from zerokin.features.feature_learner import FeatureLearner, Mode
 from zerokin.features.input.augmentation import Augmentation
-from zerokin.features.input.sources import PictureSource, open_source
+from zerokin.features.input.sources import ResidentSource
 from zerokin.features.training import Recipe
 from zerokin.files import replacing
 from zerokin.hierarchy import ClassHierarchy, tree_text
 from zerokin.hierarchy.of_dataset import build_hierarchy, draw_all
+from zerokin.machine import available_cores
+from zerokin.progress import track
 from zerokin.recognition import ZeroShotClassifier
 
 EPOCHS = 10
@@ -73,7 +78,7 @@ def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoR
     )
     tree = build_hierarchy(critters, "agglomerative", branching=3)
     _show_hierarchy(screen, tree, critters, folder)
-    source = open_source(critters.pictures, SIDE, resident=True)
+    pixels = decode_squares(critters.pictures, SIDE)
 
     rows = [DemoRow("chance", 100 / len(critters.unseen), 100 / len(critters.seen), 0.0)]
 
@@ -88,17 +93,18 @@ def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoR
         screen.print(f"{name}: {unseen:.1f} % of the pictures of unseen species named rightly")
         return model
 
-    untouched, seconds = _features(critters, tree, source, "classes", seed=seed, epochs=0)
+    untouched, seconds = _features(critters, tree, pixels, "classes", 0, seed, SIDE)
     add("untrained network", untouched, seconds, **CLASS_LEVEL)
-    plain, seconds = _features(critters, tree, source, "classes", seed=seed, epochs=epochs)
+    trained = _side_by_side(critters, tree, pixels, epochs, seed)
+    plain, seconds = trained["classes"]
     add("class labels", plain, seconds, **CLASS_LEVEL)
-    ours, seconds = _features(critters, tree, source, "cnn-rnn", seed=seed, epochs=epochs)
+    ours, seconds = trained["cnn-rnn"]
     add("CNN-RNN features", ours, seconds, **CLASS_LEVEL)
     add("CNN-RNN, full model", ours, seconds)
-    joint, seconds = _features(critters, tree, source, "end-to-end", seed=seed, epochs=epochs)
+    joint, seconds = trained["end-to-end"]
     model = add("end to end, full model", joint, seconds)
 
-    _draw_answers(critters, source, model, joint, folder / "unseen.png")
+    _draw_answers(critters, pixels, model, joint, folder / "unseen.png")
     with replacing(folder / "results.json") as temporary:
         temporary.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
     _show_results(screen, rows)
@@ -112,7 +118,9 @@ def _show_hierarchy(screen: Console, tree: ClassHierarchy, critters: Dataset, fo
     screen.print(f"hierarchy drawn in {folder}: {', '.join(written)}")
 
 
-def demo_learner(mode: Mode, *, seed: int = 0, epochs: int = EPOCHS) -> FeatureLearner:
+def demo_learner(
+    mode: Mode, *, seed: int = 0, epochs: int = EPOCHS, side: int = SIDE
+) -> FeatureLearner:
     """Return the demo's small network in one of its modes, untrained."""
     recipe = Recipe(
         epochs=epochs,
@@ -123,7 +131,7 @@ def demo_learner(mode: Mode, *, seed: int = 0, epochs: int = EPOCHS) -> FeatureL
         weight_decay=0.05,
         warmup=min(2, epochs),
         layer_weight=0.1,
-        side=SIDE,
+        side=side,
         augmentation=Augmentation(area=(0.7, 1.0), brightness=0.1, saturation=0.1),
         seed=seed,
     )
@@ -133,26 +141,50 @@ def demo_learner(mode: Mode, *, seed: int = 0, epochs: int = EPOCHS) -> FeatureL
         weights=None,
         recipe=recipe,
         device="cpu",
-        side=SIDE,
-        stored_side=SIDE,
+        side=side,
+        stored_side=side,
         scale=10.0,
     )
+
+
+def _side_by_side(
+    critters: Dataset, tree: ClassHierarchy, pixels: NDArray[np.uint8], epochs: int, seed: int
+) -> dict[Mode, tuple[NDArray[np.float32], float]]:
+    """Train a network in every mode, as many at a time as there are cores."""
+    from joblib import Parallel, delayed
+
+    modes: list[Mode] = ["classes", "cnn-rnn", "end-to-end"]
+    pool = Parallel(n_jobs=min(len(modes), available_cores()), return_as="generator")
+    with warnings.catch_warnings():
+        # joblib takes the memory that torch keeps for a leak, and starts a process anew.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
+        found = pool(
+            delayed(_features)(critters, tree, pixels, mode, epochs, seed, SIDE) for mode in modes
+        )
+        return dict(zip(modes, track(found, "training networks", total=len(modes)), strict=True))
 
 
 def _features(
     critters: Dataset,
     tree: ClassHierarchy,
-    source: PictureSource,
+    pixels: NDArray[np.uint8],
     mode: Mode,
-    *,
-    seed: int,
     epochs: int,
+    seed: int,
+    side: int,
 ) -> tuple[NDArray[np.float32], float]:
     """Train a network; return the features of all pictures, and the seconds it took."""
     started = time.perf_counter()
-    learner = demo_learner(mode, seed=seed, epochs=epochs)
-    learner.fit(critters, hierarchy=tree, source=source, quiet=epochs == 0)
-    return learner.transform(source), time.perf_counter() - started
+    source = ResidentSource(torch.from_numpy(np.array(pixels)))
+    learner = demo_learner(mode, seed=seed, epochs=epochs, side=side)
+    usual = torch.get_num_threads()
+    # On one thread, sums are rounded alike on every machine, whatever the number of its cores.
+    torch.set_num_threads(1)
+    try:
+        learner.fit(critters, hierarchy=tree, source=source)
+        return learner.transform(source), time.perf_counter() - started
+    finally:
+        torch.set_num_threads(usual)
 
 
 def _fit(
@@ -194,7 +226,7 @@ def _show_results(screen: Console, rows: list[DemoRow]) -> None:
 
 def _draw_answers(
     critters: Dataset,
-    source: PictureSource,
+    pixels: NDArray[np.uint8],
     model: ZeroShotClassifier,
     features: NDArray[np.floating],
     path: Path,
@@ -202,7 +234,7 @@ def _draw_answers(
     """Draw some pictures of unseen species with the name given to each."""
     samples = critters.split.test_unseen
     chosen = samples[np.linspace(0, len(samples) - 1, SHOWN).astype(int)]
-    pictures = source.batch(chosen).permute(0, 2, 3, 1).cpu().numpy()
+    pictures = pixels[chosen].transpose(0, 2, 3, 1)
     named = model.predict(features[chosen])
     truth = critters.evaluation_labels(chosen)
     names = critters.classes.names
