@@ -16,7 +16,7 @@ from zerokin.features.training.recipe import Recipe
 from zerokin.files import existing
 
 METHODS = {
-    "zero-shot": ("plain", "projection", "ours", "network"),
+    "zero-shot": ("plain", "projection", "ours", "ours-taxonomy", "network"),
     "few-shot": (*known_few_shot_methods(), *(v.name for v in VARIANTS), *ZERO_SHOT),
 }
 
@@ -59,8 +59,8 @@ class RowPlan:
     method
         ``"plain"`` (class-level projection of features as they are, the paper's baseline),
         ``"projection"`` (the same, features normalised as validation chooses), ``"ours"`` (with
-        superclasses) or ``"network"`` (the scores of an end-to-end network itself). In a few-shot
-        ablation, a few-shot method, or ``"zero-shot"`` or ``"zero-shot-taxonomy"``: ours without
+        superclasses), ``"ours-taxonomy"`` (with those of a taxonomy) or ``"network"`` (the scores
+        of an end-to-end network itself). In a few-shot ablation, a few-shot method, or ``"zero-shot"`` or ``"zero-shot-taxonomy"``: ours without
         any shots, with clusters or a taxonomy for superclasses.
     """
 

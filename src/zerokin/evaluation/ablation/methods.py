@@ -66,4 +66,5 @@ def method_for(name: str, *, centred: bool) -> Method:
     """Return the method of a row; ``centred`` says what an end-to-end network compares."""
     if name == "network":
         return NetworkScores(centred=centred)
-    return {"plain": PlainProjection, "projection": ClassLevelProjection, "ours": Ours}[name]()
+    known = (PlainProjection, ClassLevelProjection, Ours, OursByTaxonomy)
+    return {method.name: method for method in known}[name]()
