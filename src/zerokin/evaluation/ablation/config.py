@@ -60,8 +60,9 @@ class RowPlan:
         ``"plain"`` (class-level projection of features as they are, the paper's baseline),
         ``"projection"`` (the same, features normalised as validation chooses), ``"ours"`` (with
         superclasses), ``"ours-taxonomy"`` (with those of a taxonomy) or ``"network"`` (the scores
-        of an end-to-end network itself). In a few-shot ablation, a few-shot method, or ``"zero-shot"`` or ``"zero-shot-taxonomy"``: ours without
-        any shots, with clusters or a taxonomy for superclasses.
+        of an end-to-end network itself). In a few-shot ablation, a few-shot method, or
+        ``"zero-shot"`` or ``"zero-shot-taxonomy"``: ours without any shots, with clusters or a
+        taxonomy for superclasses.
     """
 
     name: str

@@ -1,0 +1,75 @@
+"""The paper's figure of t: accuracy on validation classes over the hierarchy's branching.
+
+    python benchmarks/branching.py xlsa17=DIR [--out branching.png]
+
+For each t, by k-means and by Ward clustering: ours with superclass offsets alone (no offsets by
+similar semantics, so that superclasses show), ours at its defaults, and the paper's top-3 pruning.
+Mean over the validation folds; no test class is touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+import zerokin
+from zerokin.evaluation.metrics import per_class_top1
+
+BRANCHINGS = (2, 3, 4, 5, 6, 8, 10)
+WAYS = {
+    "superclass offsets": {"inference": "kin", "kin_semantics": 0.0},
+    "ours": {"inference": "kin"},
+    "top-3 pruning": {"inference": "paper"},
+}
+
+
+def accuracy(fold, **params) -> float:
+    split = fold.split
+    model = zerokin.ZeroShotClassifier(**params).fit(
+        np.asarray(fold.features[split.train]), fold.training_labels(), semantics=fold.semantics
+    )
+    named = model.predict(np.asarray(fold.features[split.test_unseen]), candidates=fold.unseen)
+    return per_class_top1(fold.evaluation_labels(split.test_unseen), named)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data")
+    parser.add_argument("--out", help="also draw the figure")
+    given = parser.parse_args()
+    dataset = zerokin.load_dataset(given.data)
+    folds = [dataset.fold(number) for number in range(1, len(dataset.split.folds) + 1)]
+    flat = np.mean([accuracy(fold, inference="flat") for fold in folds])
+    print(f"without superclasses: {flat:.1f}")
+    curves: dict[str, list[float]] = {}
+    for grouping in ("kmeans", "agglomerative"):
+        for name, params in WAYS.items():
+            curve = curves[f"{name}, {grouping}"] = []
+            for branching in BRANCHINGS:
+                given_params = {"grouping": grouping, "branching": branching, **params}
+                curve.append(float(np.mean([accuracy(fold, **given_params) for fold in folds])))
+            figures = ", ".join(f"t={t} {v:.1f}" for t, v in zip(BRANCHINGS, curve, strict=True))
+            print(f"{name}, {grouping}: {figures}", flush=True)
+    if given.out:
+        draw(curves, flat, given.out)
+
+
+def draw(curves: dict[str, list[float]], flat: float, path: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.8))
+    axes = figure.add_subplot()
+    for name, curve in curves.items():
+        style = "-" if name.endswith("kmeans") else "--"
+        axes.plot(BRANCHINGS, curve, style, marker="o", markersize=3, label=name)
+    axes.axhline(flat, color="grey", linestyle=":", label="without superclasses")
+    axes.set_xlabel("t")
+    axes.set_ylabel("per-class top-1 on validation classes, %")
+    axes.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()
