@@ -10,9 +10,8 @@ import numpy as np
 
 from zerokin.data.dataset import Dataset
 from zerokin.evaluation.answers import AnswerFitter, Kind
+from zerokin.evaluation.fitting import choose_parameters
 from zerokin.evaluation.metrics import harmonic_mean, per_class_top1
-from zerokin.evaluation.ours import Ours
-from zerokin.evaluation.selection import Selector
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition.answers.calibration import AnswerCalibration
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
@@ -26,12 +25,7 @@ class Choice:
 
     params: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Any] | None = None
-
-
-class DefaultParameters(Ours):
-    """Our method with its hyper-parameters as they are: only the calibration is chosen."""
-
-    stages = ([{}],)
+    by_taxonomy: bool = False
 
 
 def enough_folds(dataset: Dataset) -> bool:
@@ -44,20 +38,24 @@ def enough_folds(dataset: Dataset) -> bool:
     )
 
 
-def choose(dataset: Dataset, *, tune: bool, random_state: int, quiet: bool) -> Choice:
+def choose(
+    dataset: Dataset, *, tune: bool, taxonomy_only: bool, random_state: int, quiet: bool
+) -> Choice:
     """Choose hyper-parameters and calibration for seen and unseen classes together."""
-    method = Ours() if tune else DefaultParameters()
-    selector = Selector(dataset, method, random_state=random_state, quiet=quiet)
-    best = selector.choose("generalised").best
-    return Choice(
-        {**best.params, "calibration": best.calibration},
-        {
-            "folds": f"{len(dataset.split.folds)} ({dataset.split.folds_version})",
-            "tried": len(selector.tried),
-            "unseen_among_unseen": best.score("pure"),
-            "harmonic_mean": best.score("generalised"),
-        },
+    chosen = choose_parameters(
+        dataset,
+        tune=tune,
+        taxonomy_only=taxonomy_only,
+        random_state=random_state,
+        quiet=quiet,
     )
+    metrics = {
+        "folds": f"{len(dataset.split.folds)} ({dataset.split.folds_version})",
+        "tried": chosen.tried,
+        "unseen_among_unseen": chosen.best.score("pure"),
+        "harmonic_mean": chosen.best.score("generalised"),
+    }
+    return Choice(chosen.params, metrics, chosen.by_taxonomy)
 
 
 def calibrate(

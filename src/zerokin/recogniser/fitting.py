@@ -18,10 +18,12 @@ from zerokin.data.class_semantics import with_semantics
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.evaluation.fitting import with_taxonomy_of
 from zerokin.features.extraction import extract_features
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.of_dataset import build_hierarchy
 from zerokin.recogniser.choosing import Choice, calibrate, choose, enough_folds, measure
 from zerokin.recogniser.examples import example_pictures
 from zerokin.recogniser.fold_features import FoldFeatures
@@ -64,7 +66,7 @@ def fit_recogniser(
         Learn on validation classes how far answers can be trusted.
     hierarchy
         Superclasses of all classes, in their order; by default they are clustered from the
-        semantics.
+        semantics, or come from the data's taxonomy where validation classes prefer that.
     fold_networks
         With ``finetune``, train a network for each validation fold that has never seen the
         fold's classes. Without, choice and calibration rest on a network that has seen them, and
@@ -81,7 +83,10 @@ def fit_recogniser(
     if len(dataset.seen) < 2:
         raise InvalidInput(f"{dataset.name} has {len(dataset.seen)} seen classes: it needs two")
     dataset.pictures  # noqa: B018  refuses features before anything is trained
-    hierarchy = None if hierarchy is None else _with_semantics(hierarchy, dataset)
+    given = hierarchy is not None
+    if hierarchy is not None:
+        hierarchy = _with_semantics(hierarchy, dataset)
+        dataset = with_taxonomy_of(dataset, hierarchy)
     network, trained = _network(learner, finetune)
     _prepare(network, dataset, hierarchy, again=finetune)
     use_folds = enough_folds(dataset)
@@ -114,7 +119,11 @@ def fit_recogniser(
     featured = FoldFeatures(dataset, features, of_folds)
     chosen = Choice()
     if use_folds:
-        chosen = choose(featured, tune=tune, random_state=random_state, quiet=quiet)
+        chosen = choose(
+            featured, tune=tune, taxonomy_only=given, random_state=random_state, quiet=quiet
+        )
+    if chosen.by_taxonomy and hierarchy is None:
+        hierarchy = build_hierarchy(dataset, "taxonomy")
     classifier = _classifier(featured, chosen, hierarchy, random_state)
     calibrations = {}
     if use_folds and calibrated:
