@@ -18,6 +18,7 @@ from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.classes import add_class, init, remove_class
 from zerokin.commands.fit import fit
 from zerokin.commands.predict import predict
+from zerokin.commands.report import report
 from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
 from zerokin.errors import InvalidInput, ZerokinError
@@ -227,6 +228,7 @@ app.command()(predict)
 app.command("add-class")(add_class)
 app.command("remove-class")(remove_class)
 app.command()(serve)
+app.command()(report)
 
 
 @app.command()
