@@ -71,6 +71,17 @@ def test_tables_hold_means_over_seeds_and_every_row_says_how_it_was_chosen():
     assert page.count("<svg") == 2
 
 
+def test_generalised_few_shot_results_have_a_table_of_their_own():
+    both = {"unseen": 40.0, "seen": 60.0, "harmonic_mean": 48.0, "ci95": 0.5, "shots": 5}
+    page = html_page([row("ours", "generalised-few-shot", **both)])
+    assert read(page).rows[1] == ["ours", "40.0", "60.0", "48.0 ± 0.5"]
+
+
+def test_a_row_that_lacks_a_tables_figure_leaves_its_cell_empty():
+    rows = [row("a", per_class_top1=60.0), row("b", top1=50.0)]
+    assert read(html_page(rows)).rows[1:] == [["a", "60.0"], ["b", ""]]
+
+
 def test_names_are_text_and_nothing_is_fetched():
     name = "<script>alert(1)</script> & <img src=x>"
     found = read(html_page([row(name, per_class_top1=60.0)]))
@@ -112,7 +123,8 @@ def test_results_are_read_one_file_after_the_other(tmp_path):
         (json.dumps([row()]), "row 1: it has no metrics"),
         (json.dumps([row(top1="x")]), "row 1: top1 is 'x', no number"),
         (json.dumps([row(top1=float("nan"))]), "row 1: top1 is nan, no number"),
-        (json.dumps([row(shots=1)]), "row 1: it has shots, but no top1 and way"),
+        (json.dumps([row(top1=10**400)]), "row 1: top1 is 1000.*, no number"),
+        (json.dumps([row(shots=1)]), "row 1: it has shots, but no top1"),
     ],
 )
 def test_what_is_no_result_is_refused_by_file_and_row(tmp_path, content, line):

@@ -154,6 +154,27 @@ def _read_ablation(folder: Path, file: str) -> None:
             config.network(name).learner(None, "cpu")
 
 
+def _make_results(folder: Path) -> None:
+    about = {"dataset": "birds", "seed": 0, "selection": {"alpha": 0.9}, "seconds": {"fit": 1.5}}
+    rows = [
+        {**about, "method": "ours", "setting": "pure", "metrics": {"per_class_top1": 61.5}},
+        {
+            **about,
+            "method": "shots",
+            "setting": "few-shot",
+            "metrics": {"top1": 55, "ci95": 0.7, "shots": 1, "way": 5},
+        },
+    ]
+    (folder / "rows.json").write_text(json.dumps(rows))
+
+
+def _read_results(folder: Path, name: str) -> None:
+    from zerokin.report.page import html_page
+    from zerokin.report.results_file import read_results
+
+    html_page(read_results([folder / name]))
+
+
 def _make_requests(folder: Path) -> None:
     picture = PICTURE.read_bytes().decode("latin-1")
     # As in the kept bundle: attributes are a dict of numbers.
@@ -238,5 +259,6 @@ MODEL_TARGETS = (
     Target("weights", _make_weights, _read_weights),
     Target("checkpoints", _train, _train, files="*.safetensors"),
     Target("ablations", _make_ablation, _read_ablation, weight=2),
+    Target("results", _make_results, _read_results, needs="jinja2"),
     Target("requests", _make_requests, _read_requests, weight=2, needs="fastapi"),
 )

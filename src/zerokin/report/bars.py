@@ -15,6 +15,7 @@ from zerokin.hierarchy.figures import (
     UNSEEN,
     blank_figure,
     checked_picture_path,
+    shown,
     text_width,
     write_figure,
 )
@@ -46,7 +47,9 @@ def ablation_panels(rows: Sequence[Mapping[str, Any]]) -> Panels:
     panels: dict[str, dict[str, list[float]]] = {}
     for row in rows:
         metrics = row["metrics"]
-        if "shots" in metrics:
+        if "shots" in metrics and "harmonic_mean" in metrics:
+            found = {f"{metrics['shots']}-shot, harmonic mean": "harmonic_mean"}
+        elif "shots" in metrics:
             found = {f"{metrics['way']}-way {metrics['shots']}-shot": "top1"}
         else:
             found = {
@@ -75,14 +78,15 @@ def draw_bars(panels: Panels, path: str | os.PathLike[str], *, title: str = "") 
     if not panels:
         raise InvalidInput("there is nothing to draw: give at least one panel")
     names = list(dict.fromkeys(name for bars in panels.values() for name in bars))
-    left = 0.3 + max(text_width(name, 9) for name in names)
+    labels = [shown(name, most=70) for name in names]
+    left = 0.3 + max(text_width(label, 9) for label in labels)
     width, height = left + 3.4 * len(panels), 1.0 + 0.3 * len(names)
     figure = blank_figure(width, height)
     for number, (heading, bars) in enumerate(panels.items()):
         place = ((left + 3.4 * number) / width, 0.25 / height, 3.1 / width, 1 - 0.85 / height)
         axes = figure.add_axes(place)
         _panel(axes, names, bars)
-        axes.set_yticklabels(names if number == 0 else [], fontsize=9, parse_math=False)
+        axes.set_yticklabels(labels if number == 0 else [], fontsize=9, parse_math=False)
         axes.set_title(heading, fontsize=9, color=INK, loc="left", parse_math=False)
     if title:
         x, y = 0.1 / width, 1 - 0.25 / height

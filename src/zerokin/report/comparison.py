@@ -48,7 +48,7 @@ def comparison_lines(rows: Rows) -> Lines:
             values = [
                 row["metrics"][metric]
                 for row in rows
-                if (row["method"], row["setting"]) == (method, setting)
+                if (row["method"], row["setting"]) == (method, setting) and metric in row["metrics"]
             ]
             line.append(_cell(values, digits=3 if metric == "ausuc" else 1))
         lines.append(line)

@@ -13,7 +13,7 @@ from zerokin.data.dataset import Dataset
 from zerokin.errors import MissingExtra
 from zerokin.report.bars import ablation_panels, draw_bars
 from zerokin.report.comparison import comparison_lines
-from zerokin.report.few_shot import few_shot_ablation_lines
+from zerokin.report.few_shot import few_shot_ablation_lines, few_shot_lines
 from zerokin.report.tables import Lines
 
 if TYPE_CHECKING:
@@ -52,9 +52,12 @@ def _section(name: str, rows: Sequence[Row]) -> dict[str, Any]:
     own = [row for row in rows if row["dataset"] == name]
     by_shots = [row for row in own if "shots" in row["metrics"]]
     others = [row for row in own if row not in by_shots]
+    generalised = [row for row in by_shots if "harmonic_mean" in row["metrics"]]
+    alone = [row for row in by_shots if row not in generalised]
     kinds: list[tuple[str, list[Row], Callable[[Any], Lines]]] = [
         ("zero-shot", others, comparison_lines),
-        ("few-shot", by_shots, few_shot_ablation_lines),
+        ("few-shot", alone, few_shot_ablation_lines),
+        ("generalised few-shot", generalised, few_shot_lines),
     ]
     found = []
     for heading, part, lines in kinds:
