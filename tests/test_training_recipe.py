@@ -34,7 +34,7 @@ recipes = st.builds(
     milestones=st.lists(number(0, 1), max_size=4).map(tuple),
     warmup=number(0, 10),
     head_first=st.integers(0, 10),
-    layer_weight=number(0, 3),
+    layer_weight=number(0, 3) | st.lists(number(0, 3), max_size=4).map(tuple),
     side=st.none() | st.integers(1, 1000),
     augmentation=st.builds(
         Augmentation,
@@ -94,6 +94,9 @@ def test_what_is_left_out_keeps_its_default():
         ({"head_multiplier": -1}, "head_multiplier must be above 0"),
         ({"warmup": -1}, "warmup must be 0 or more"),
         ({"layer_weight": -0.1}, "layer_weight must be 0 or more"),
+        ({"layer_weight": [0.1, -1]}, "layer_weight must be 0 or more: got -1"),
+        ({"layer_weight": [0.1, "x"]}, "layer_weight must be a number"),
+        ({"layer_weight": None}, "layer_weight must be a number"),
         ({"momentum": 1}, "momentum must be from 0 to below 1"),
         ({"average": 1.5}, "average must be from 0 to below 1"),
         ({"clip_norm": 0}, "clip_norm must be above 0"),
@@ -111,6 +114,15 @@ def test_wrong_settings_are_named(settings, message):
     with pytest.raises(InvalidInput) as caught:
         Recipe.from_dict(settings)
     assert message in str(caught.value)
+
+
+def test_every_layer_has_a_weight_of_its_own_or_the_same():
+    recipe = Recipe(layer_weight=[0.1, 0.5])
+    assert recipe.layer_weights(2) == [0.1, 0.5]
+    assert recipe.layer_weights(0) == []
+    assert Recipe(layer_weight=0.2).layer_weights(3) == [0.2] * 3
+    with pytest.raises(InvalidInput, match="has 2 numbers, but there are 3 superclass layers"):
+        recipe.layer_weights(3)
 
 
 def test_an_augmentation_has_to_be_one():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from training_parts import epochs_seen, network, recipe, source, targets, weights
+from training_parts import epochs_seen, furthest, network, recipe, source, targets, weights
 from zerokin.errors import InvalidInput
 from zerokin.features.input import PictureSource
 from zerokin.features.training import Targets, train
@@ -193,3 +193,16 @@ def test_a_loss_that_is_no_longer_finite_stops_the_training(tmp_path):
     hopeless = recipe(epochs=3, lr=1e30)
     with pytest.raises(InvalidInput, match=r"no longer finite at step .*: lower lr"):
         train(network(), source(), targets(), hopeless, device="cpu", quiet=True)
+
+
+def test_every_layer_may_have_its_own_weight():
+    def learned(weight):
+        trained = network()
+        train(trained, source(), targets(), recipe(layer_weight=weight), device="cpu", quiet=True)
+        return weights(trained)
+
+    same, other = learned(0.4), learned([0.0])
+    assert furthest(same, learned([0.4])) == 0
+    assert furthest(same, other) > 0
+    with pytest.raises(InvalidInput, match="layer_weight has 2 numbers, but there are 1"):
+        learned([0.1, 0.1])

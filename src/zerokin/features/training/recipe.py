@@ -43,7 +43,7 @@ class Recipe:
     head_first
         Epochs in which the head alone learns first.
     layer_weight
-        λ of every superclass layer.
+        λ of every superclass layer: one number for all, or one each from the lowest up.
     reconstruction
         μ: weight of self-reconstruction, in mode end-to-end.
     side
@@ -75,7 +75,7 @@ class Recipe:
     milestones: tuple[float, ...] = (0.5, 0.75)
     warmup: float = 0.0
     head_first: int = 0
-    layer_weight: float = 0.3
+    layer_weight: float | tuple[float, ...] = 0.3
     reconstruction: float = 0.0
     side: int | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
@@ -125,7 +125,8 @@ class Recipe:
         for name in ("lr", "head_multiplier", *clipped):
             if not self._number(name) > 0:
                 raise InvalidInput(f"{name} must be above 0: got {getattr(self, name)}")
-        for name in ("warmup", "head_first", "weight_decay", "layer_weight", "reconstruction"):
+        self._check_layer_weights()
+        for name in ("warmup", "head_first", "weight_decay", "reconstruction"):
             if not self._number(name) >= 0:
                 raise InvalidInput(f"{name} must be 0 or more: got {getattr(self, name)}")
         for name in ("momentum", "average"):
@@ -140,8 +141,36 @@ class Recipe:
             )
         object.__setattr__(self, "milestones", tuple(shares))
 
-    def _number(self, name: str) -> float:
-        value = getattr(self, name)
+    def _check_layer_weights(self) -> None:
+        given = self.layer_weight
+        several = isinstance(given, list | tuple)
+        for weight in given if several else [given]:  # type: ignore[union-attr]
+            if not self._number("layer_weight", weight) >= 0:
+                raise InvalidInput(f"layer_weight must be 0 or more: got {weight}")
+        if several:
+            object.__setattr__(self, "layer_weight", tuple(given))  # type: ignore[arg-type]
+
+    def layer_weights(self, n_layers: int) -> list[float]:
+        """Return λ_l of every superclass layer.
+
+        Examples
+        --------
+        >>> Recipe(layer_weight=0.1).layer_weights(2), Recipe(layer_weight=(0, 1)).layer_weights(2)
+        ([0.1, 0.1], [0, 1])
+        """
+        given = self.layer_weight
+        if not isinstance(given, tuple):
+            return [given] * n_layers
+        # A network that learns classes alone may share a recipe with others.
+        if n_layers and len(given) != n_layers:
+            raise InvalidInput(
+                f"layer_weight has {len(given)} numbers, but there are {n_layers} superclass "
+                "layers: give one number for all, or one each"
+            )
+        return list(given[:n_layers])
+
+    def _number(self, name: str, given: object = None) -> float:
+        value = getattr(self, name) if given is None else given
         # Comparing, unlike isfinite, also takes a whole number that no float can hold.
         if (
             isinstance(value, bool)
@@ -158,6 +187,8 @@ class Recipe:
         """Return all settings as plain values, for JSON and YAML."""
         plain = asdict(self)
         plain["milestones"] = list(self.milestones)
+        if isinstance(self.layer_weight, tuple):
+            plain["layer_weight"] = list(self.layer_weight)
         for name in ("area", "ratio"):
             plain["augmentation"][name] = list(plain["augmentation"][name])
         return plain

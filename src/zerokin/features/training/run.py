@@ -70,6 +70,7 @@ class TrainingRun:
         self.steps_per_epoch = len(source) // self.batch_size
         self.total_steps = recipe.epochs * self.steps_per_epoch
         self.side = recipe.side or network.backbone.input_size
+        self.layer_weights = recipe.layer_weights(np.asarray(targets.layers).shape[1])
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
@@ -259,7 +260,7 @@ class TrainingRun:
                 self.shared(view),
                 self.targets.classes[index],
                 self.targets.layers[index],
-                self.recipe.layer_weight,
+                self.layer_weights,
             )
             self.accelerator.backward(loss / accumulation)
         losses = {"total": loss.detach(), **parts}
