@@ -12,6 +12,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file, save_file
 
 from own_pictures import fitted, plain, write_critter_folder
@@ -335,6 +336,39 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path):
     with pytest.raises(InvalidInput, match=r"cannot write .*: No space left on device"):
         write_generation(tmp_path / "bundle", full)
     assert [path.name for path in (tmp_path / "bundle").iterdir()] == [".lock"]
+
+
+def test_a_pointer_that_does_not_fit_on_the_disk_leaves_the_old_bundle(tmp_path, monkeypatch):
+    folder = tmp_path / "bundle"
+    write_generation(folder, lambda root: (root / "word.txt").write_text("old") and None)
+    before = sorted(path.name for path in folder.iterdir())
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("zerokin.recogniser.generations._write_pointer", full)
+    with pytest.raises(InvalidInput, match=r"cannot write .*bundle: No space left on device; free"):
+        write_generation(folder, lambda root: (root / "word.txt").write_text("new") and None)
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert read_generation(folder, lambda root: (root / "word.txt").read_text())[0] == "old"
+
+
+def test_a_change_needs_no_room_for_a_second_network(bundle, monkeypatch):
+    """Weights are linked from the start: their writer is not even called."""
+    weights = next(bundle.glob("v-*/network/network.safetensors"))
+    before = weights.stat().st_ino
+    recogniser = Recogniser.load(bundle).add_class("new one", vector=np.ones(80))
+    monkeypatch.delattr("zerokin.features.networks.weight_files.save_file")
+    recogniser.save(bundle)
+    assert next(bundle.glob("v-*/network/network.safetensors")).stat().st_ino == before
+    monkeypatch.undo()
+    with torch.no_grad():
+        next(recogniser.learner.network_.parameters()).add_(1.0)
+    recogniser.save(bundle)
+    changed = next(bundle.glob("v-*/network/network.safetensors"))
+    assert changed.stat().st_ino != before
+    name, tensor = next(iter(recogniser.learner.network_.named_parameters()))
+    assert np.array_equal(load_file(changed)[name], tensor.detach().numpy())
 
 
 def test_readers_beside_a_writer_never_see_a_mixture(tmp_path):

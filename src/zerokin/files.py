@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -12,7 +14,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from zerokin.errors import InvalidInput, MissingFile
+from zerokin.errors import InvalidInput, MissingFile, ZerokinError
+
+
+class CannotWrite(InvalidInput):
+    """A file or folder cannot be written; what was there before is still there.
+
+    Parameters
+    ----------
+    path
+        What was to be written.
+    reason
+        Why it cannot be.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"cannot write {path}: {reason}")
+        self.path = path
+        self.reason = reason
 
 
 @contextmanager
@@ -31,19 +50,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['note.txt']
     """
     path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}") from error
     # The suffix stays last: writers such as Matplotlib choose the format by it.
     temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part{path.suffix}")
-    try:
-        yield temporary
-        temporary.replace(path)
-    except (PermissionError, IsADirectoryError) as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -52,21 +67,69 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     former = temporary.with_suffix(".old")
-    try:
-        temporary.mkdir(parents=True)
-        yield temporary
-        if path.exists():
-            path.rename(former)
+    with naming(path, parts=temporary):
         try:
-            temporary.rename(path)
-        except OSError:
-            former.rename(path)
+            temporary.mkdir(parents=True)
+            yield temporary
+            if path.exists():
+                path.rename(former)
+            try:
+                temporary.rename(path)
+            except OSError:
+                if former.exists():
+                    former.rename(path)
+                raise
+        finally:
+            for left in (temporary, former):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def naming(path: Path, *, parts: Path | None = None) -> Iterator[None]:
+    """Say in one line that ``path`` cannot be written where the block fails to write.
+
+    Parameters
+    ----------
+    path
+        What the user asked for.
+    parts
+        A folder for parts of it: of one that cannot be written, ``path`` is named instead.
+
+    Examples
+    --------
+    >>> with naming(Path("model")):
+    ...     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    Traceback (most recent call last):
+    zerokin.files.CannotWrite: cannot write model: No space left on device; free some and give ...
+    """
+    try:
+        yield
+    except CannotWrite as error:
+        if parts is None or not error.path.is_relative_to(parts):
             raise
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        for left in (temporary, former):
-            shutil.rmtree(left, ignore_errors=True)
+        raise CannotWrite(path, error.reason) from error
+    except Exception as error:
+        reason = unwritable(error)
+        if reason is None:
+            raise
+        raise CannotWrite(path, reason) from error
+
+
+def unwritable(error: Exception) -> str | None:
+    """Return why something could not be written, or None where the error is about another thing."""
+    if isinstance(error, ZerokinError | BrokenPipeError):
+        return None
+    # safetensors' writer is no Python: the system's number stands in its text alone.
+    found = re.search(r"os error (\d+)", str(error))
+    if isinstance(error, OSError):
+        number = error.errno
+    elif type(error).__name__ == "SafetensorError" and found:
+        number = int(found[1])
+    else:
+        return None
+    reason = str(error) if number is None else os.strerror(number)
+    full = number in (errno.ENOSPC, errno.EDQUOT)
+    return f"{reason}; free some and give the same command again" if full else reason
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from zerokin.data.native_features import DIGEST_BYTES, Layout, joined_names, parse_header
 from zerokin.errors import InvalidInput, listing
+from zerokin.files import naming
 
 
 class Beginning(NamedTuple):
@@ -45,7 +46,7 @@ class FeatureWriter:
         self.partial = path.with_name(f".{path.name}.part")
 
     def __enter__(self) -> FeatureWriter:
-        with self._naming():
+        with naming(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # "a" makes the file without emptying it, but would write at its end alone.
             self.partial.open("ab").close()
@@ -92,7 +93,7 @@ class FeatureWriter:
             Rows that are computed together: only whole blocks count as done.
         """
         self._names = joined_names(names)
-        with self._naming():
+        with naming(self.path):
             found = self._found(layout, digests)
             done = 0 if isinstance(found, str) else found // block * block
             if not isinstance(found, str) and found == layout.shape[0]:
@@ -109,13 +110,13 @@ class FeatureWriter:
 
     def append(self, rows: NDArray[np.floating]) -> None:
         """Write the next rows."""
-        with self._naming():
+        with naming(self.path):
             self._file.write(rows.astype(rows.dtype.newbyteorder("<"), copy=False).tobytes())
             self._file.flush()
 
     def finish(self) -> None:
         """Write what comes last, and give the file its name."""
-        with self._naming():
+        with naming(self.path):
             self._file.write(self._names)
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -142,13 +143,6 @@ class FeatureWriter:
         same = np.frombuffer(stored, np.uint8).reshape(-1, DIGEST_BYTES) == digests
         changed = np.flatnonzero(~same.all(axis=1))
         return min(int(rows), layout.shape[0], int(changed[0]) if len(changed) else len(digests))
-
-    @contextmanager
-    def _naming(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise InvalidInput(f"cannot write {self.path}: {error.strerror}") from error
 
 
 def differences(former: Layout, layout: Layout) -> str:

@@ -34,8 +34,20 @@ CONFIG, WEIGHTS, HIERARCHY = "features.json", "network.safetensors", "superclass
 MOST = 1_000_000
 
 
-def write_features(learner: FeatureLearner, folder: str | os.PathLike[str]) -> None:
-    """Write a fitted learner; an older one in the same folder is replaced as a whole."""
+def write_features(
+    learner: FeatureLearner, folder: str | os.PathLike[str], *, former: Path | None = None
+) -> None:
+    """Write a fitted learner; an older one in the same folder is replaced as a whole.
+
+    Parameters
+    ----------
+    learner
+        Fitted.
+    folder
+        Where to write.
+    former
+        A folder in which a learner may lie whose weights are the same: they are linked then.
+    """
     folder = Path(folder)
     if folder.exists() and not (folder / CONFIG).exists() and any(folder.iterdir()):
         raise InvalidInput(f"{folder} holds something else than features: choose another folder")
@@ -51,7 +63,8 @@ def write_features(learner: FeatureLearner, folder: str | os.PathLike[str]) -> N
         "history": [asdict(epoch) for epoch in learner.history_],
     }
     with replacing_folder(folder) as temporary:
-        save_weights(learner.network_, temporary / WEIGHTS)
+        same = None if former is None else former / WEIGHTS
+        save_weights(learner.network_, temporary / WEIGHTS, former=same)
         (temporary / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         if learner.hierarchy_ is not None:
             learner.hierarchy_.save(temporary / HIERARCHY)

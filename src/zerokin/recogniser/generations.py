@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from zerokin._version import __version__
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.files import read_versioned, sha256
+from zerokin.files import naming, read_versioned, sha256
 
 FORMAT, VERSION = "zerokin-bundle", 1
 POINTER, LOCK = "bundle.json", ".lock"
@@ -122,7 +122,7 @@ def write_generation(
     """
     folder = Path(folder)
     refuse_other_content(folder)
-    try:
+    with naming(folder, parts=folder):
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder):
             former = read_pointer(folder) if is_bundle(folder) else None
@@ -133,8 +133,6 @@ def write_generation(
                 )
             _remove_leftovers(folder, None if former is None else former.generation)
             return _replace(folder, former, fill)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {folder}: {error.strerror or error}") from error
 
 
 def _replace(folder: Path, former: Pointer | None, fill: Callable[[Path], None]) -> str:
@@ -154,8 +152,13 @@ def _replace(folder: Path, former: Pointer | None, fill: Callable[[Path], None])
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    _sync(folder)
-    _write_pointer(folder, Pointer(name, files))
+    try:
+        _sync(folder)
+        _write_pointer(folder, Pointer(name, files))
+    except BaseException:
+        if not is_bundle(folder) or read_pointer(folder).generation != name:
+            shutil.rmtree(folder / name, ignore_errors=True)
+        raise
     _remove_leftovers(folder, name)
     return name
 
@@ -232,6 +235,8 @@ def _link_unchanged(part: Path, files: Files, former: Path) -> None:
         old, new = former / name, part / name
         # What is there counts, not what was noted: a damaged file is not passed on.
         if not old.is_file() or old.is_symlink() or sha256(old) != expected:
+            continue
+        if old.samefile(new):  # linked when it was written
             continue
         link = new.with_name(f"{new.name}.link")
         with suppress(OSError):  # a file system without links keeps the copy

@@ -35,14 +35,25 @@ def write_recogniser(recogniser: Recogniser, folder: str | os.PathLike[str]) -> 
     place = str(Path(folder).resolve())
     origin = recogniser._origin
     based_on = origin[1] if origin is not None and origin[0] == place else None
-    generation = write_generation(folder, lambda root: fill(recogniser, root), based_on=based_on)
+    former = None if based_on is None else Path(folder) / based_on
+    generation = write_generation(
+        folder, lambda root: fill(recogniser, root, former=former), based_on=based_on
+    )
     recogniser._origin = (place, generation)
 
 
-def fill(recogniser: Recogniser, root: Path) -> None:
-    """Write everything a recogniser is made of into an empty folder."""
+def fill(recogniser: Recogniser, root: Path, *, former: Path | None = None) -> None:
+    """Write everything a recogniser is made of into an empty folder.
+
+    Weights that are the same in the former generation are linked from the start: a change needs no
+    room for a second network, not even for a while.
+    """
+    from zerokin.features.saved import write_features
+
     classes, seen = recogniser.classes, recogniser.seen
-    recogniser.learner.save(root / NETWORK)
+    write_features(
+        recogniser.learner, root / NETWORK, former=None if former is None else former / NETWORK
+    )
     recogniser.classifier.save(root / CLASSIFIER)
     (root / CLASSES).write_text(classes_csv(classes, seen.tolist()), encoding="utf-8", newline="")
     about = {

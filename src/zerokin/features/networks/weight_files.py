@@ -6,9 +6,11 @@ import io
 import os
 import pickle
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -68,7 +70,7 @@ def _loaded(path: Path) -> object:
         return torch.load(file, map_location="cpu", weights_only=True)
 
 
-def save_weights(model: nn.Module, path: str | Path) -> None:
+def save_weights(model: nn.Module, path: str | Path, *, former: Path | None = None) -> None:
     """Write the weights of a module as safetensors; the file is there whole or not at all.
 
     Parameters
@@ -77,12 +79,34 @@ def save_weights(model: nn.Module, path: str | Path) -> None:
         Any torch module.
     path
         The file, which ends in ``.safetensors``.
+    former
+        A file that may hold the same weights already: then ``path`` becomes a link to it, and no
+        room is taken for a second copy.
     """
     if Path(path).suffix != ".safetensors":
         raise InvalidInput(f"weights are saved as .safetensors: got {path}")
     tensors = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items()}
     with replacing(path) as temporary:
+        if former is not None and _holds(former, tensors):
+            with suppress(OSError):  # a file system without links gets a copy
+                os.link(former, temporary)
+                return
         save_file(tensors, temporary)
+
+
+def _holds(path: Path, tensors: Mapping[str, Tensor]) -> bool:
+    """Tell whether a file holds these tensors and no others, reading one at a time."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return set(file.keys()) == set(tensors) and all(
+                _same(file.get_tensor(name), tensor) for name, tensor in tensors.items()
+            )
+    except (OSError, SafetensorError):
+        return False
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.dtype == other.dtype and torch.equal(one, other)
 
 
 def load_weights(
