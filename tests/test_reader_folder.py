@@ -70,20 +70,28 @@ def edit(old, new):
 BAD = {
     "has no column 'role'; did you mean 'rolle'?": edit("name,role", "name,rolle"),
     "has no column 'name'": edit("name,role", "class,role"),
-    "row 3: 5 values, but the header has 4": edit("horse,seen,0,0.1", "horse,seen,0,0.1,9"),
+    "row 3 (horse): 5 values, but the header has 4": edit("horse,seen,0,0.1", "horse,seen,0,0.1,9"),
     "neither attribute columns nor a description": lambda p: (p / "classes.csv").write_text(
         "name,role\nzebra,seen\n"
     ),
     "lists no class": lambda p: (p / "classes.csv").write_text("name,role,x\n"),
     "is empty: it needs the columns name, role": lambda p: (p / "classes.csv").write_text("\n"),
     "(zebra): attribute 'stripes' is empty, not a number": edit("zebra,seen,1", "zebra,seen,"),
+    "(zebra): attributes that are no numbers: 'stripes' is empty, 'wings' is 'x'": edit(
+        "zebra,seen,1,0", "zebra,seen,,x"
+    ),
+    "attribute 'stripes' is '0,1', not a number: use a decimal point: 0.1": edit(
+        "robin,seen,0.1", 'robin,seen,"0,1"'
+    ),
     "attribute 'wings' is 'nan', not a number": edit("robin,seen,0.1,1", "robin,seen,0.1,nan"),
     "no semantic vector (all zeros) for zebra": edit("zebra,seen,1,0", "zebra,seen,0,0"),
     "role 'known' is neither seen nor unseen": edit("horse,seen", "horse,known"),
     "lists 'horse' 2 times": edit("zebra,seen", "horse,seen"),
     "'horse' is both seen and unseen": edit("bee,unseen", "horse,unseen"),
     "seen class 'zebras' has no pictures: put some into": edit("zebra,seen", "zebras,seen"),
-    "has no class 'zebra'; did you mean 'zebras'?": edit("zebra,seen", "zebras,seen"),
+    "add a row for it to classes.csv, or remove the folder; did you mean 'zebras'?": edit(
+        "zebra,seen", "zebras,seen"
+    ),
     "row 3: the class has no name": edit("horse,seen", ",seen"),
     "not UTF-8 text": lambda p: (p / "classes.csv").write_bytes(OWN_TABLE.encode("utf-16")),
     "not a comma-separated table": edit("zebra,seen", '"zebra"x,seen'),
@@ -109,6 +117,77 @@ def test_everything_wrong_is_found_at_once(tmp_path):
     text = "\n".join(refusal.value.problems)
     for part in ("role 'sen'", "'x', not a number", "no class 'eagle'", "'egle' has no pictures"):
         assert part in text
+
+
+def problems_of(folder):
+    with pytest.raises(InvalidDataset) as refusal:
+        load(folder)
+    return refusal.value.problems
+
+
+def test_a_row_of_another_length_hides_nothing(tmp_path):
+    table = OWN_TABLE.replace("horse,seen,0,0.1", "horse,seen,0,0.1,").replace(
+        "robin,seen", "robin,sen"
+    )
+    own = write_own_folder(tmp_path, table.replace("eagle,seen,0,", "eagle,seen,"), OWN_PICTURES)
+    found = problems_of(own)
+    assert [line.split("classes.csv, ")[1] for line in found] == [
+        "row 3 (horse): 5 values, but the header has 4 columns",
+        "row 4 (robin): role 'sen' is neither seen nor unseen",
+        "row 5 (eagle): 3 values, but the header has 4 columns",
+    ]
+
+
+def test_decimal_commas_that_split_a_row_are_asked_about(tmp_path):
+    hint = "use a decimal point: 0.1"
+    own = write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES)
+    for row, asked in (("zebra,seen,0,1,0,5", True), ("zebra,seen,1,0,", False)):
+        edit("zebra,seen,1,0", row)(own)
+        (line,) = problems_of(own)
+        assert (hint in line) == asked
+
+
+def test_a_sheet_that_is_not_filled_in_is_one_line(tmp_path):
+    empty = "name,role,a,b,c\n" + "".join(f"bird {i},seen,,,\n" for i in range(20))
+    own = write_own_folder(tmp_path, empty, {f"bird {i}": 1 for i in range(20)})
+    (line,) = problems_of(own)
+    assert line.endswith(
+        "no values yet for bird 0, bird 1, bird 2, bird 3, bird 4 and 15 more: fill in 3 attributes"
+    )
+
+
+@pytest.mark.parametrize(("sign", "point"), [(";", "."), (";", ","), ("\t", "."), ("\t", ",")])
+def test_other_separators_and_decimal_commas(tmp_path, sign, point):
+    table = OWN_TABLE.replace(",", sign).replace("0.1", f"0{point}1").replace("0.9", f"0{point}9")
+    own = load(write_own_folder(tmp_path, table, OWN_PICTURES))
+    assert own.classes.names == ("zebra", "horse", "robin", "eagle", "bee")
+    assert own.classes.attribute_names == ("stripes", "wings")
+    assert own.classes.vectors.tolist() == [[1, 0], [0, 0.1], [0.1, 1], [0, 0.9], [1, 1]]
+
+
+def test_the_header_alone_says_what_separates(tmp_path):
+    described = "name,role,description\nzebra,seen,stripes; hooves; a mane; a tail; long ears\n"
+    own = load(write_own_folder(tmp_path / "a", described, {"zebra": 1}))
+    assert own.classes.descriptions == ("stripes; hooves; a mane; a tail; long ears",)
+    odd = 'name;role;"colour, coat";wings\nzebra;seen;1;2\n'
+    own = load(write_own_folder(tmp_path / "b", odd, {"zebra": 1}))
+    assert own.classes.attribute_names == ("colour, coat", "wings")
+    broken = write_own_folder(tmp_path / "c", OWN_TABLE.replace(",", ";"), OWN_PICTURES)
+    for old, new, line in (
+        ("name;", "class;", "has no column 'name' (its columns are class, role, stripes, wings)"),
+        ("zebra;seen", '"zebra"x;seen', "not a semicolon-separated table"),
+    ):
+        (broken / "classes.csv").write_text(OWN_TABLE.replace(",", ";").replace(old, new))
+        with pytest.raises(ZerokinError) as refusal:
+            load(broken)
+        assert line in str(refusal.value)
+
+
+def test_a_folder_without_a_row_is_no_misspelling_of_a_class_that_has_one(tmp_path):
+    table = "name,role,x\nSooty Albatross,seen,1\nLaysan Albatross,unseen,2\n"
+    folder = write_own_folder(tmp_path, table, {"Sooty Albatross": 1, "Black footed Albatross": 2})
+    (line,) = problems_of(folder)
+    assert line.endswith("add a row for it to classes.csv, or remove the folder")
 
 
 def test_missing_table_and_folder(tmp_path):

@@ -51,8 +51,10 @@ class ZerokinWarning(UserWarning):
     """Something that works but that the user should know."""
 
 
-def did_you_mean(word: object, known: Iterable[str]) -> str:
+def did_you_mean(word: object, known: Iterable[str], *, nearness: float = 0.6) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest known spelling, or nothing.
+
+    ``nearness`` is how alike the two must be: 1 is the same word in capitals or small letters.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     if not isinstance(word, str) or len(word) > 100:
         return ""
     lowered = {name.lower(): name for name in known}
-    nearest = get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    nearest = get_close_matches(word.lower(), lowered, n=1, cutoff=nearness)
     return f"; did you mean {lowered[nearest[0]]!r}?" if nearest else ""
 
 

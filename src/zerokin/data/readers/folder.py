@@ -18,6 +18,8 @@ from zerokin.errors import MissingFile, did_you_mean
 from zerokin.files import existing
 
 TEST_FOLDER = "test"
+NEAR = 0.8
+"""How alike two names must be for one to be taken for a misspelling of the other."""
 
 
 def read_folder(source: str, folder: Path) -> Dataset:
@@ -25,8 +27,9 @@ def read_folder(source: str, folder: Path) -> Dataset:
 
     ``classes.csv`` has a row per class: ``name``, ``role`` (``seen`` or ``unseen``), then attribute
     columns with numbers, or a ``description`` column, or both; columns ``order``, ``family`` and
-    ``genus`` are a taxonomy. Pictures of seen classes train. Pictures of unseen classes, and all
-    in ``DIR/test/CLASS/``, are for testing alone.
+    ``genus`` are a taxonomy. Commas separate its values, or semicolons or tabs. Pictures of seen
+    classes train. Pictures of unseen classes, and all in ``DIR/test/CLASS/``, are for testing
+    alone.
     """
     existing(folder, "folder", "it should hold a sub-folder of pictures per class and classes.csv")
     sheet = folder / "classes.csv"
@@ -61,30 +64,37 @@ def _find_samples(folder: Path, table: OwnClasses) -> list[_Sample]:
     """List the pictures of every class; note folders that are no class and classes without one."""
     samples = []
     folders = {path.name for path in folder.iterdir() if path.is_dir() and path.name[0] != "."}
+    # A class with a folder of its own is not what another folder is a misspelling of.
+    without = [name for name in table.names if name not in folders]
     if TEST_FOLDER not in table.positions and TEST_FOLDER in folders:
         folders.remove(TEST_FOLDER)
         test = folder / TEST_FOLDER
         for class_name in sorted(path.name for path in test.iterdir() if path.is_dir()):
-            samples += _class_samples(folder, f"{TEST_FOLDER}/{class_name}", class_name, table)
+            below = f"{TEST_FOLDER}/{class_name}"
+            samples += _class_samples(folder, below, class_name, table, without)
     for class_name in sorted(folders):
-        samples += _class_samples(folder, class_name, class_name, table)
+        samples += _class_samples(folder, class_name, class_name, table, without)
     trained = {sample.class_name for sample in samples if not sample.in_test}
-    for name, unseen in zip(table.names, table.unseen, strict=True):
-        if name and not unseen and name not in trained:
-            hint = did_you_mean(name, folders - set(table.names))
+    for name, role in zip(table.names, table.roles, strict=True):
+        if name and role == "seen" and name not in trained:
+            hint = did_you_mean(name, folders - set(table.names), nearness=NEAR)
             table.problems.append(
                 f"seen class {name!r} has no pictures: put some into {folder / name}{hint}"
             )
     return samples
 
 
-def _class_samples(folder: Path, below: str, class_name: str, table: OwnClasses) -> list[_Sample]:
+def _class_samples(
+    folder: Path, below: str, class_name: str, table: OwnClasses, without: list[str]
+) -> list[_Sample]:
     pictures = list_folder(folder / below)
     if class_name not in table.positions:
         if pictures:
+            hint = did_you_mean(class_name, without, nearness=NEAR)
             table.problems.append(
                 f"folder {folder / below} holds {len(pictures):,} pictures, but {table.path.name} "
-                f"has no class {class_name!r}{did_you_mean(class_name, table.names)}"
+                f"has no class {class_name!r}: add a row for it to {table.path.name}, or remove "
+                f"the folder{hint}"
             )
         return []
     in_test = below != class_name
