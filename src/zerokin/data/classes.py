@@ -53,8 +53,9 @@ class ClassTable:
         """(C, d_z) class semantics Z: the vectors scaled to unit L2 norm, nothing centred."""
         if self.vectors is None:
             raise InvalidInput(
-                "these classes have no semantic vectors: give some with "
-                "semantics='word-vectors=FILE' or semantics='text=MODEL'"
+                "these classes have no semantic vectors: give some with --semantics "
+                f"{'text=minilm' if self.descriptions else 'word-vectors=FILE'} or text=FOLDER "
+                "(semantics= in Python)"
             )
         vectors = unit_rows(self.vectors, self.names)
         vectors.setflags(write=False)

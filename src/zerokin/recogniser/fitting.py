@@ -81,7 +81,9 @@ def fit_recogniser(
     started = time.perf_counter()
     dataset, notes = _with_vectors(dataset), []
     if len(dataset.seen) < 2:
-        raise InvalidInput(f"{dataset.name} has {len(dataset.seen)} seen classes: it needs two")
+        raise InvalidInput(
+            f"{dataset.name}: fit needs at least two seen classes, not {len(dataset.seen)}"
+        )
     dataset.pictures  # noqa: B018  refuses features before anything is trained
     given = hierarchy is not None
     if hierarchy is not None:
