@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from builders import OWN_PICTURES, OWN_TABLE, write_own_folder, write_xlsa17_folder
+from zerokin.cli import main
 
 
 def zerokin(*arguments, cwd=None):
@@ -51,6 +52,64 @@ def test_what_a_user_got_wrong_is_one_line_and_exit_status_2(tmp_path, arguments
     assert line in ran.stderr
     assert ran.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line", "help_of"),
+    [
+        (["predict", "m", "x", "--jsn"], "no such option --jsn; did you mean '--json'?", "predict"),
+        (["fit", "m", "--no-tun"], "no such option --no-tun; did you mean '--no-tune'?", "fit"),
+        (["--vershion"], "no such option --vershion; did you mean '--version'?", "zerokin"),
+        (["predct", "m"], "no such command 'predct'; did you mean 'predict'?", "zerokin"),
+        (["fit", "critters"], "missing option '--out'", "fit"),
+        (["predict", "m"], "missing argument 'PICTURES|DATA", "predict"),
+        (["predict", "m", "x", "-k"], "option '-k' requires an argument", None),
+        (
+            ["predict", "m", "x", "-k", "two"],
+            "invalid value for '-k': ",
+            "predict",
+        ),
+        (
+            ["hierarchy", "critters", "--by", "size"],
+            "invalid value for '--by': 'size' is not one",
+            "hierarchy",
+        ),
+        (["check", "critters", "more"], "got unexpected extra argument", "check"),
+    ],
+)
+def test_what_is_mistyped_is_one_line_that_points_to_the_help(
+    capsys, monkeypatch, arguments, line, help_of
+):
+    monkeypatch.setattr(sys, "argv", ["zerokin", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed, error = capsys.readouterr()
+    assert (ended.value.code, printed, error.count("\n")) == (2, "", 1)
+    assert error.startswith(f"zerokin: {line}")
+    assert help_of is None or error.endswith(f"{help_of} --help)\n")
+
+
+def test_help_and_no_arguments_are_pages(capsys, monkeypatch):
+    for arguments in (["--help"], [], ["predict", "--help"]):
+        monkeypatch.setattr(sys, "argv", ["zerokin", *arguments])
+        with pytest.raises(SystemExit):
+            main()
+        printed, error = capsys.readouterr()
+        assert "Usage: " in printed + error
+        assert (printed + error).count("\n") > 10
+
+
+def test_output_to_a_full_disk_is_one_line():
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        ran = subprocess.run(
+            [sys.executable, "-m", "zerokin", "hierarchy", "critters"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), ran.stderr
+    assert "cannot write the output: No space left on device" in ran.stderr
 
 
 def test_hierarchy_prints_saves_and_draws(tmp_path):

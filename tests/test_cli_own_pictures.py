@@ -277,8 +277,9 @@ def test_a_fit_that_is_interrupted_goes_on(zerokin, folder, tmp_path):
     os.kill(process.pid, signal.SIGINT)
     error = process.communicate()[1]
     assert process.returncode == 130
-    assert f"the same command goes on from {kept}" in error
-    assert error.endswith("zerokin: interrupted\n")
+    last = f"zerokin: interrupted; the same command goes on from {kept}\n"
+    assert error.endswith(f"\n{last}")
+    assert error.count("interrupted") == 1
     assert "Traceback" not in error
     assert not out.exists()
     status, printed, error = zerokin(*arguments)

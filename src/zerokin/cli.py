@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from dataclasses import asdict
 from enum import StrEnum
@@ -21,12 +23,14 @@ from zerokin.commands.predict import predict
 from zerokin.commands.report import report
 from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
+from zerokin.commands.usage import Interrupted, OneLineGroup
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.files import replacing
+from zerokin.files import replacing, unwritable
 
 INTERRUPTED = 130
 
 app = typer.Typer(
+    cls=OneLineGroup,
     help="Recognise classes you have no pictures of, through the superclasses they share.",
     no_args_is_help=True,
     add_completion=False,
@@ -394,12 +398,23 @@ def skipgram(
 def main() -> None:
     """Run the command line; what a user got wrong is said in one line, with exit status 2."""
     try:
-        app()
+        app(prog_name="zerokin")
     except ZerokinError as error:
         print(f"zerokin: {error}", file=sys.stderr)
         sys.exit(2)
+    except Interrupted as stop:
+        print(f"zerokin: interrupted; {stop}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except SystemExit as ended:
         # Typer turns an interruption into this status, without a word.
         if ended.code == INTERRUPTED:
             print("zerokin: interrupted", file=sys.stderr)
         raise
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        what = error.filename or "the output"
+        print(f"zerokin: cannot write {what}: {unwritable(error)}", file=sys.stderr)
+        # Python would try once more, at the end, to write what standard output still holds.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(2)

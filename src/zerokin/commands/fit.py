@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import warnings
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.usage import Interrupted
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, ZerokinWarning
 
@@ -131,10 +131,10 @@ def fit_pictures(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
             recogniser = fit_recogniser(dataset, folder=kept, **options)
-    except KeyboardInterrupt:
-        if kept.exists():
-            print(f"zerokin: the same command goes on from {kept}", file=sys.stderr)
-        raise
+    except KeyboardInterrupt as error:
+        if not kept.exists():
+            raise
+        raise Interrupted(f"the same command goes on from {kept}") from error
     recogniser.save(folder)
     if resume is None:
         shutil.rmtree(kept, ignore_errors=True)

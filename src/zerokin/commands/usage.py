@@ -1,0 +1,57 @@
+"""A command that was mistyped, in one line; an interruption that says how to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from zerokin.errors import InvalidInput, did_you_mean
+
+# The class is Click's own, or that of Typer's copy of Click: its child is public in both.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class Interrupted(Exception):
+    """A user stopped a command; the message is what they should know."""
+
+
+class OneLineGroup(TyperGroup):
+    """Commands whose misuse is an `InvalidInput`, like everything else that a user gets wrong."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the options that stand before a command."""
+        try:
+            return super().make_context(*args, **options)
+        except UsageError as error:
+            raise _as_ours(error) from error
+
+    def invoke(self, ctx: Any) -> Any:
+        """Find the command, read what it takes, and run it."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            raise _as_ours(error) from error
+
+
+def _as_ours(error: Any) -> Exception:
+    if type(error).__name__ == "NoArgsIsHelpError":  # which is shown as the help that it is
+        return error  # type: ignore[no-any-return]
+    return InvalidInput(usage_line(error))
+
+
+def usage_line(error: Any) -> str:
+    """Return what was mistyped, what may have been meant, and where the help is."""
+    context = getattr(error, "ctx", None)
+    option = getattr(error, "option_name", None)
+    if option is not None and type(error).__name__ == "NoSuchOption":
+        parameters = [] if context is None else context.command.params
+        known = [name for one in parameters for name in (*one.opts, *one.secondary_opts)]
+        options = [name for name in (*known, "--help") if name.startswith("-")]
+        said = f"no such option {option}{did_you_mean(option, options)}"
+    else:
+        words = " ".join(error.format_message().split())
+        said = (words[:1].lower() + words[1:]).removesuffix(".")
+        said = said.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
+    return said if context is None else f"{said} ({context.command_path} --help)"
