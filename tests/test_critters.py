@@ -269,3 +269,17 @@ def test_sheet_prints_unseen_captions_in_their_own_colour():
     assert has(marked, UNSEEN)
     with pytest.raises(InvalidInput, match="3 pictures, 1 captions"):
         picture_sheet(pictures, ["one"])
+
+
+def test_a_sheet_has_room_for_captions_of_two_lines():
+    white = [np.full((96, 96, 3), 255, np.uint8)] * 2
+    one, two = (picture_sheet(white, ["a", caption], columns=1) for caption in ("b", "b\nis c"))
+    line = (two.height - one.height) // 2
+    assert line >= 14
+
+    def inked(sheet):  # rows of pixels with text in them, from the bottom
+        dark = np.abs(np.asarray(sheet, dtype=int) - SEEN).max(axis=2) < 40
+        return np.flatnonzero(dark.any(axis=1)) - sheet.height
+
+    assert inked(two).max() == pytest.approx(inked(one).max(), abs=2)
+    assert inked(two).min() <= inked(one).min() - line

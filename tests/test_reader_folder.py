@@ -9,7 +9,8 @@ import zerokin
 from builders import OWN_PICTURES, OWN_TABLE, picture_bytes, write_own_folder
 from zerokin.data import InvalidDataset
 from zerokin.data.check import check
-from zerokin.errors import MissingFile, ZerokinError
+from zerokin.data.class_sheet import write_class_sheet
+from zerokin.errors import MissingFile, ZerokinError, ZerokinWarning
 from zerokin.recogniser.choosing import enough_folds
 
 
@@ -254,3 +255,12 @@ def test_check_says_what_fit_does_with_descriptions(tmp_path, monkeypatch):
     assert not any("semantic" in line or "MiniLM" in line for line in report.warnings)
     with pytest.raises(ZerokinError, match="give some with --semantics text=minilm"):
         _ = load(folder).semantics
+
+
+def test_an_unseen_class_that_is_spelt_nearly_like_a_folder_is_noted(tmp_path):
+    folder = write_own_folder(tmp_path, OWN_TABLE, {"Cardinal": 1, "Sooty Albatross": 1})
+    with pytest.warns(ZerokinWarning, match="'Cardnal' .* did you mean 'Cardinal'?") as caught:
+        sheet = write_class_sheet(folder, unseen=["Cardnal", "Black footed Albatross"], force=True)
+    assert sheet.notes == tuple(str(one.message) for one in caught)
+    assert (sheet.n_seen, sheet.n_unseen, len(sheet.notes)) == (2, 2, 1)
+    assert write_class_sheet(folder, unseen=["Cardinal"], force=True).notes == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -231,7 +232,7 @@ def _draw_answers(
     features: NDArray[np.floating],
     path: Path,
 ) -> None:
-    """Draw some pictures of unseen species with the name given to each."""
+    """Draw some pictures of unseen species with the name given to each, and the right one."""
     samples = critters.split.test_unseen
     chosen = samples[np.linspace(0, len(samples) - 1, SHOWN).astype(int)]
     pictures = pixels[chosen].transpose(0, 2, 3, 1)
@@ -240,12 +241,28 @@ def _draw_answers(
     names = critters.classes.names
     sheet = picture_sheet(
         [_enlarged(picture) for picture in pictures],
-        [names[answer] for answer in named.tolist()],
+        answer_captions(names, named, truth),
         highlight=(named != truth).tolist(),
-        legend=("named rightly", "wrongly"),
+        legend=("named rightly", "wrongly: the name given, and the right one"),
     )
     with replacing(path) as temporary:
         sheet.save(temporary)
+
+
+def answer_captions(
+    names: Sequence[str], named: NDArray[np.int64], truth: NDArray[np.int64]
+) -> list[str]:
+    r"""Return the name given to each picture, and below a wrong one what it is.
+
+    Examples
+    --------
+    >>> answer_captions(["okapi", "zebra"], np.array([0, 1]), np.array([0, 0]))
+    ['okapi', 'zebra\nis okapi']
+    """
+    return [
+        names[answer] if answer == right else f"{names[answer]}\nis {names[right]}"
+        for answer, right in zip(named.tolist(), truth.tolist(), strict=True)
+    ]
 
 
 def _enlarged(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from zerokin.data.pictures import list_folder
-from zerokin.data.readers.folder import TEST_FOLDER
+from zerokin.data.readers.folder import NEAR, TEST_FOLDER
 from zerokin.data.readers.own_classes import OWN_COLUMNS
-from zerokin.errors import InvalidInput, listing
+from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing
 from zerokin.files import existing, replacing
 
 
 @dataclass(frozen=True)
 class ClassSheet:
-    """A sheet that was written, and how many classes it lists."""
+    """A sheet that was written, how many classes it lists, and what may be wrong with them."""
 
     path: Path
     n_seen: int
     n_unseen: int
+    notes: tuple[str, ...] = ()
 
 
 def write_class_sheet(
@@ -43,6 +45,11 @@ def write_class_sheet(
         Columns for numbers; without any there is a column for descriptions.
     force
         Replace a sheet that is there already.
+
+    Warns
+    -----
+    ZerokinWarning
+        For an unseen class whose name is nearly that of a folder; it is among ``notes``, too.
     """
     folder = existing(Path(folder), "folder", "it should hold a sub-folder of pictures per class")
     if not folder.is_dir():
@@ -64,7 +71,17 @@ def write_class_sheet(
         blank = [""] * len(columns)
         table.writerows([name, "seen", *blank] for name in seen)
         table.writerows([name, "unseen", *blank] for name in absent)
-    return ClassSheet(path, len(seen), len(absent))
+    notes = tuple(_near_names(absent, seen))
+    for note in notes:
+        warnings.warn(note, ZerokinWarning, stacklevel=2)
+    return ClassSheet(path, len(seen), len(absent), notes)
+
+
+def _near_names(unseen: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
+    for name in unseen:
+        hint = did_you_mean(name, seen, nearness=NEAR)
+        if hint:
+            yield f"the unseen class {name!r} has nearly the name of a folder{hint}"
 
 
 def _columns(attributes: Sequence[str] | None) -> list[str]:

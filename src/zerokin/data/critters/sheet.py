@@ -32,7 +32,7 @@ def picture_sheet(
     pictures
         Equally large pictures, (side, side, 3) each, uint8.
     captions
-        One line of text a picture.
+        The text below each picture, of one line or more.
     columns
         Pictures in a row.
     highlight
@@ -69,7 +69,8 @@ def picture_sheet(
     columns = min(columns, len(pictures))
     rows = -(-len(pictures) // columns)
     title = round(1.5 * line) if row_titles else 0
-    step = title + side + line + gap
+    n_lines = 1 + max(caption.count("\n") for caption in captions)
+    step = title + side + n_lines * line + gap
     height = gap + rows * step + (round(1.5 * line) if legend else 0)
     sheet = Image.new("RGB", (gap + columns * (side + gap), height), PAPER)
     draw = ImageDraw.Draw(sheet)
@@ -81,10 +82,10 @@ def picture_sheet(
             draw.text((x, y + 0.55 * title), row_titles[row], font=large, fill=SEEN, anchor="lm")
         sheet.paste(Image.fromarray(picture), (x, y + title), rounded)
         colour = UNSEEN if marked[place] else SEEN
-        middle = (x + side / 2, y + title + side + 0.55 * line)
-        draw.text(
-            middle, caption, font=_fitted(caption, small, side + gap), fill=colour, anchor="mm"
-        )
+        for number, text in enumerate(caption.split("\n")):
+            middle = (x + side / 2, y + title + side + (0.55 + number) * line)
+            font = _fitted(text, small, side + gap)
+            draw.text(middle, text, font=font, fill=colour, anchor="mm")
     if legend:
         start, level = float(gap), height - 0.85 * line
         for text, colour in zip(legend, (SEEN, UNSEEN), strict=True):
