@@ -129,6 +129,16 @@ def test_predict_answers_as_python_does(zerokin, folder, bundle):
     assert zerokin("predict", bundle, pattern, "--json", "-k", 3, "--max-risk", 0.4)[1] == printed
 
 
+def test_python_ranks_five_classes_where_the_command_names_one(zerokin, folder, bundle):
+    files = sorted((folder / "test").glob("*/*.png"))
+    printed = zerokin("predict", bundle, *files, "--json")[1]
+    answers = [answer.to_dict() for answer in Recogniser.load(bundle).recognise(files)]
+    assert {len(answer["ranked"]) for answer in answers} == {5}
+    for answer in answers:
+        del answer["ranked"][1:]
+    assert [json.loads(line) for line in printed.splitlines()] == answers
+
+
 def test_predict_writes_tables_and_csv(zerokin, folder, bundle, tmp_path):
     files = sorted((folder / "test").glob("*/*.png"))[:3]
     answers = Recogniser.load(bundle).recognise(files, candidates="unseen", k=2)
