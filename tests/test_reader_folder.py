@@ -244,6 +244,12 @@ def test_check_says_where_pictures_to_measure_on_go(tmp_path):
     assert not any("accuracy" in line for line in check(f"folder={folder}").warnings)
 
 
+def test_check_says_once_that_no_class_is_unseen(tmp_path):
+    folder = write_own_folder(tmp_path, OWN_TABLE.replace("unseen", "seen"), OWN_PICTURES)
+    unseen = [line for line in check(f"folder={folder}").warnings if "unseen" in line]
+    assert unseen == ["no class is unseen: there is nothing to recognise without pictures"]
+
+
 def test_check_says_what_fit_does_with_descriptions(tmp_path, monkeypatch):
     folder = numbered_folder(tmp_path, 6, column="description")
     monkeypatch.setattr("zerokin.data.check.find_spec", lambda _: None)
