@@ -17,7 +17,9 @@ import pytest
 
 from own_pictures import critters, write_critter_folder
 from zerokin.cli import main
-from zerokin.recogniser import Recogniser
+from zerokin.commands.predict import table_heading, table_row
+from zerokin.recogniser import PictureAnswer, Recogniser
+from zerokin.recogniser.picture_answer import HedgedAnswer, RankedClass, Superclass
 
 TRAINING = ("--backbone", "conv4", "--fine-tune", "--mode", "classes", "--epochs", "1")
 QUICK = (*TRAINING, "--side", "32", "--no-tune", "--one-network", "--device", "cpu")
@@ -186,19 +188,72 @@ def test_a_data_set_may_be_named_instead_of_files(zerokin, folder, bundle):
     assert len(printed.splitlines()) == 1 + 7 * 3 + 10 * 2
 
 
+@pytest.mark.parametrize("more", [[], ["--out", "answers.csv"]])
+@pytest.mark.parametrize(
+    ("inputs", "line"),
+    [
+        (["empty"], "no pictures in empty"),
+        (["empty", "also empty"], "no pictures in empty, also empty"),
+        (["-"], "no pictures: standard input names none"),
+        (["aside/*.nothing"], "no file matches 'aside/*.nothing'"),
+        (["{picture}", "aside/*.nothing"], "no file matches 'aside/*.nothing'"),
+        (["aside/*.txt"], "no picture among the files that match 'aside/*.txt'"),
+        (["hollday.png"], "no picture or folder at hollday.png"),
+        (["foldr=aside"], "no picture or folder at foldr=aside; did you mean 'folder'?"),
+    ],
+)
+def test_where_there_are_no_pictures_nothing_is_answered(
+    zerokin, folder, fitted_bundle, tmp_path, monkeypatch, inputs, line, more
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("empty", "also empty", "aside"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "aside" / "note.txt").write_text("mine")
+    words = [one.format(picture=next((folder / "test").glob("*/*.png"))) for one in inputs]
+    status, printed, error = zerokin("predict", fitted_bundle, *words, *more)
+    assert (status, printed, error) == (2, "", f"zerokin: {line}\n")
+    assert not (tmp_path / "answers.csv").exists()
+
+
+def test_an_empty_folder_beside_pictures_is_only_mentioned(zerokin, folder, bundle, tmp_path):
+    (tmp_path / "empty").mkdir()
+    good = next((folder / "test").glob("*/*.png"))
+    status, printed, error = zerokin("predict", bundle, tmp_path / "empty", good)
+    assert (status, len(printed.splitlines())) == (0, 2)
+    assert error == f"zerokin: no pictures in {tmp_path / 'empty'}\n"
+
+
+def test_long_names_and_general_answers_keep_the_columns_of_the_table():
+    long = "bramble trundle, dusk mumbler, frostnose trundle and 14 more"
+    okapi = RankedClass("okapi", 0.2, 0.5, seen=False)
+    tree = (Superclass(long, 1, 0.9),)
+    rows = []
+    for name, layer in ((long, 1), ("anything", 2), ("okapi", 0), ("none of these", None)):
+        hedged = HedgedAnswer(name, layer, None if layer is None else 0.9, 0.1)
+        answer = PictureAnswer("a.png", (okapi,), tree, hedged)
+        assert answer.to_dict()["answer"] == name
+        rows.append(table_row(answer, 1))
+    assert {row.index("a.png") for row in rows} == {table_heading().index("picture")}
+    assert [row.split()[-2] for row in rows] == ["superclass", "anything", "unseen", "neither"]
+    assert rows[0].startswith("bramble trundle, dusk mumbler… ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["{bundle}", "x.png", "--candidates", "plum mumblr"], "did you mean 'plum mumbler'?"),
-        (["{bundle}", "x.png", "--json", "--csv"], "give one of --json and --csv"),
-        (["{bundle}", "x.png", "--max-risk", "7"], "max_risk must lie between 0 and 1"),
-        (["{bundle}", "x.png", "--features", "f.mat"], "takes pictures"),
+        (["{bundle}", "{picture}", "--candidates", "plum mumblr"], "did you mean 'plum mumbler'?"),
+        (["{bundle}", "{picture}", "--json", "--csv"], "give one of --json and --csv"),
+        (["{bundle}", "{picture}", "--max-risk", "7"], "max_risk must lie between 0 and 1"),
+        (["{bundle}", "{picture}", "--features", "f.mat"], "takes pictures"),
         (["{bundle}x", "x.png"], "no bundle or classifier in"),
         (["{bundle}x", "x.png", "--json"], "is not a bundle"),
     ],
 )
-def test_predict_says_what_is_wrong_in_one_line(zerokin, bundle, arguments, line):
-    status, printed, error = zerokin("predict", *(a.format(bundle=bundle) for a in arguments))
+def test_predict_says_what_is_wrong_in_one_line(zerokin, folder, bundle, arguments, line):
+    picture = next((folder / "test").glob("*/*.png"))
+    status, printed, error = zerokin(
+        "predict", *(a.format(bundle=bundle, picture=picture) for a in arguments)
+    )
     assert (status, printed, error.count("\n")) == (2, "", 1)
     assert line in error
 
@@ -230,6 +285,7 @@ def test_classes_are_added_and_removed(zerokin, folder, bundle, tmp_path):
         (["add-class", "{b}", "x", "--attributes", "legs"], "'legs' is not NAME=NUMBER"),
         (["add-class", "{b}", "x", "--attributes", "six leg=1"], "unknown attribute 'six leg'"),
         (["add-class", "{b}", "x", "--text", "a beast"], "not by text"),
+        (["add-class", "{b}", "x", "--text", " "], "class 'x': --text is empty"),
         (["add-class", "{b}", "x", "--vector", "none.txt"], "none.txt is not a vector"),
         (["add-class", "{b}", "plum mumbler", "--attributes", "legs::six=1"], "there is a class"),
         (["remove-class", "{b}", "honey mumblr"], "did you mean 'honey mumbler'?"),
@@ -243,6 +299,22 @@ def test_what_cannot_be_changed_is_said_in_one_line(zerokin, fitted_bundle, argu
     assert (status, error.count("\n")) == (2, 1)
     assert line in error
     assert (fitted_bundle / "bundle.json").read_text() == before
+
+
+def test_what_is_odd_about_a_new_class_is_said_and_the_class_added(zerokin, bundle):
+    attribute = critters().classes.attribute_names[0]
+    status, printed, error = zerokin(
+        "add-class", bundle, "Plum  Mumbler", "--attributes", f"{attribute}=20"
+    )
+    assert (status, printed.split()[-2:]) == (0, ["11", "classes"])
+    assert error.splitlines() == [
+        "zerokin: warning: class 'Plum  Mumbler': there is 'plum mumbler' already, which differs "
+        "by case or spaces alone",
+        f"zerokin: warning: class 'Plum  Mumbler': {attribute} is 20, outside 0 to 1 of the other "
+        "classes",
+    ]
+    status, _, error = zerokin("add-class", bundle, "usual", "--attributes", f"{attribute}=1")
+    assert (status, error) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -261,6 +333,29 @@ def test_fit_says_what_is_wrong_before_it_works(zerokin, folder, tmp_path, argum
     assert (status, error.count("\n")) == (2, 1)
     assert line in error
     assert not (tmp_path / "out").exists()
+
+
+def test_fit_does_not_drop_classes_that_were_added_later(zerokin, folder, bundle):
+    attribute = critters().classes.attribute_names[0]
+    assert zerokin("add-class", bundle, "Weekly bird", "--attributes", f"{attribute}=1")[0] == 0
+    before = (bundle / "bundle.json").read_text()
+    again = ("fit", f"folder={folder}", "--out", bundle, *QUICK)
+    status, _, error = zerokin(*again)
+    assert (status, error.count("\n")) == (2, 1)
+    assert f"{bundle} also knows Weekly bird, which folder={folder} does not" in error
+    assert "--replace" in error
+    assert (bundle / "bundle.json").read_text() == before
+    status, printed, error = zerokin(*again, "--replace")
+    assert status == 0, error
+    assert f"note: {bundle} knew Weekly bird, too, and no longer does" in printed
+    assert len(Recogniser.load(bundle).classes) == 10
+    assert zerokin(*again)[0] == 0
+
+
+def test_fit_over_a_damaged_bundle_mends_it(zerokin, folder, bundle):
+    next(bundle.glob("v-*/classes.csv")).write_text("")
+    assert zerokin("fit", f"folder={folder}", "--out", bundle, *QUICK)[0] == 0
+    assert len(Recogniser.load(bundle).classes) == 10
 
 
 def test_a_misspelt_class_is_found_by_check_and_by_fit(zerokin, folder, tmp_path):

@@ -63,6 +63,22 @@ def test_a_truncated_picture_is_named(kind, share):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("content", [b"", b"a list of animals\n", b"%PDF-1.7", bytes(500)])
+def test_of_what_is_no_picture_only_that_is_said(content):
+    with pytest.raises(ZerokinError) as refusal:
+        decode(content, "it.jpg")
+    said = "picture it.jpg cannot be decoded: it is no picture or damaged; replace or remove it"
+    assert str(refusal.value) == said
+
+
+def test_a_picture_of_several_views_is_its_first():
+    first, second = (Image.new("RGB", (16, 8), colour) for colour in ("red", "blue"))
+    content = io.BytesIO()
+    first.save(content, "MPO", save_all=True, append_images=[second])
+    red = np.asarray(decode(content.getvalue(), "phone.jpg"), dtype=int)
+    assert np.abs(red - [255, 0, 0]).max() < 5
+
+
 def test_a_truncated_picture_in_a_tar_is_named_with_its_archive(tmp_path):
     write_tar(tmp_path / "a.tar", {"c/1.png": picture_bytes()[:40]})
     with pytest.raises(ZerokinError, match=r"a\.tar:c/1\.png cannot be decoded"):

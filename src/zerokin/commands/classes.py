@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zerokin.commands.arguments import out
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, ZerokinWarning
 
 Model = Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")]
 ClassName = Annotated[str, typer.Argument(metavar="NAME", help="the class")]
@@ -51,14 +53,20 @@ def add_class(
 
     if sum(given is not None for given in (attributes, text, vector)) != 1:
         raise InvalidInput("give one of --attributes, --text and --vector")
+    if text is not None and not text.strip():
+        raise InvalidInput(f"class {name!r}: --text is empty")
     recogniser = Recogniser.load(model, device="cpu")
-    recogniser.add_class(
-        name,
-        attributes=None if attributes is None else parsed_attributes(attributes),
-        text=text,
-        vector=None if vector is None else read_vector(vector),
-    )
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always", ZerokinWarning)
+        recogniser.add_class(
+            name,
+            attributes=None if attributes is None else parsed_attributes(attributes),
+            text=text,
+            vector=None if vector is None else read_vector(vector),
+        )
     recogniser.save(model)
+    for note in noted:
+        print(f"zerokin: warning: {note.message}", file=sys.stderr)
     out.print(f"{model} knows {len(recogniser.classes)} classes", soft_wrap=True)
 
 

@@ -13,7 +13,7 @@ import typer
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.usage import Interrupted
 from zerokin.data.dataset import Dataset
-from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.errors import InvalidInput, ZerokinWarning, listing
 
 
 class GroupingName(StrEnum):
@@ -79,6 +79,10 @@ def fit(
             "removed at the end",
         ),
     ] = None,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="pictures: drop classes that OUT knows and DATA does not"),
+    ] = False,
 ) -> None:
     """Learn from pictures (a bundle is written) or from features (a classifier is).
 
@@ -88,6 +92,13 @@ def fit(
 
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     if dataset.kind == "pictures":
+        dropped = dropped_classes(dataset, folder)
+        if dropped and not replace:
+            raise InvalidInput(
+                f"{folder} also knows {listing(dropped)}, which {data} does not: put "
+                f"{'it' if len(dropped) == 1 else 'them'} into classes.csv, choose another --out, "
+                "or drop with --replace"
+            )
         from zerokin.features.training.recipe import Recipe
 
         learner = {
@@ -112,10 +123,25 @@ def fit(
                 dataset, grouping.value, branching=branching, random_state=seed
             )
         fit_pictures(dataset, folder, resume, options)
+        if dropped:
+            out.print(
+                f"note: {folder} knew {listing(dropped)}, too, and no longer does: zerokin "
+                "add-class makes it know them again",
+                soft_wrap=True,
+            )
         return
     if finetune:
         raise InvalidInput(f"--fine-tune is for pictures, but {data} holds {dataset.kind}")
     fit_features(dataset, folder, tune=tune, seed=seed)
+
+
+def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:
+    """Return the classes that a bundle knows, added later perhaps, and the data do not."""
+    from zerokin.recogniser.generations import refuse_other_content
+    from zerokin.recogniser.saved import known_classes
+
+    refuse_other_content(folder)  # before hours of work, not after
+    return [name for name in known_classes(folder) if name not in dataset.classes.names]
 
 
 def fit_pictures(
@@ -123,9 +149,7 @@ def fit_pictures(
 ) -> None:
     """Fit a recogniser and write its bundle."""
     from zerokin.recogniser import fit_recogniser
-    from zerokin.recogniser.generations import refuse_other_content
 
-    refuse_other_content(folder)  # before hours of work, not after
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
     try:
         with warnings.catch_warnings():

@@ -7,13 +7,14 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from zerokin.commands.arguments import Features, out
-from zerokin.errors import InvalidInput, MissingFile
+from zerokin.errors import InvalidInput, MissingFile, did_you_mean, listing
 from zerokin.files import replacing
 from zerokin.report.answers_csv import csv_heading, csv_row
 
@@ -79,9 +80,10 @@ def predict(
         raise InvalidInput(f"--features is for classifiers of features: {model} takes pictures")
     from zerokin.recogniser import Recogniser
 
+    pictures = given_pictures(inputs)
     recogniser = Recogniser.load(model, device=device)
     answers = recogniser.recognise_stream(
-        given_pictures(inputs),
+        pictures,
         candidates=chosen_candidates(candidates, recogniser.classes.names),
         k=k,
         max_risk=max_risk,
@@ -89,14 +91,18 @@ def predict(
         batch_size=batch,
     )
     form = "json" if as_json else "csv" if as_csv or result is not None else "table"
-    unreadable = 0
+    count = unreadable = 0
     with opened(result) as file:
         for answer, line in written(answers, form, k):
+            count += 1
             file.write(line)
             file.flush()
             if not hasattr(answer, "ranked"):
                 unreadable += 1
                 print(f"zerokin: {answer.error}", file=sys.stderr)
+        if not count:
+            where = "standard input names none" if "-" in inputs else listing(inputs)
+            raise InvalidInput(f"no pictures: {where}")
     if result is not None:
         out.print(f"wrote {result}", soft_wrap=True)
     if unreadable:
@@ -107,31 +113,44 @@ def given_pictures(inputs: list[str]) -> Iterable[Path] | Pictures:
     """Return the pictures that the arguments stand for, none of them read yet."""
     from zerokin.data.load import READERS, load_dataset
 
-    if len(inputs) == 1 and inputs[0].partition("=")[0] in READERS and not Path(inputs[0]).exists():
-        return load_dataset(inputs[0]).pictures
-    return picture_paths(inputs, sys.stdin)
+    alone = inputs[0] if len(inputs) == 1 else "-"
+    if alone == "-" or Path(alone).expanduser().exists() or glob.has_magic(alone):
+        return picture_paths(inputs, sys.stdin)
+    kind, equals, _ = alone.partition("=")
+    if kind in READERS:
+        return load_dataset(alone).pictures
+    hint = did_you_mean(kind, READERS) if equals else ""
+    raise MissingFile(f"no picture or folder at {alone}{hint}")
 
 
-def picture_paths(inputs: Iterable[str], listed: Iterable[str]) -> Iterator[Path]:
-    """Yield picture files: named, below folders, matching patterns, or listed for ``-``."""
+def picture_paths(inputs: list[str], listed: Iterable[str]) -> Iterable[Path]:
+    """Return picture files: named, below folders, matching patterns, or listed for ``-``."""
+    # What is listed may come as slowly as somebody types; everything else is looked for at once.
+    found = [None if given == "-" else _pictures_at(given) for given in inputs]
+    if all(paths is not None and not paths for paths in found):
+        raise InvalidInput(f"no pictures in {listing(inputs)}")
+    for given, paths in zip(inputs, found, strict=True):
+        if paths is not None and not paths:
+            print(f"zerokin: no pictures in {given}", file=sys.stderr)
+    lines = (Path(line.rstrip("\r\n")) for line in listed if line.strip())
+    return chain.from_iterable(lines if paths is None else paths for paths in found)
+
+
+def _pictures_at(given: str) -> list[Path]:
     from zerokin.data.pictures import is_picture, list_folder
 
-    for given in inputs:
-        path = Path(given).expanduser()
-        if given == "-":
-            yield from (Path(line.rstrip("\r\n")) for line in listed if line.strip())
-        elif path.is_dir():
-            below = list_folder(path)
-            if not below:
-                print(f"zerokin: no pictures in {path}", file=sys.stderr)
-            yield from (path / name for name in below)
-        elif not path.exists() and glob.has_magic(given):
-            found = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
-            pictures = [one for one in map(Path, found) if one.is_file() and is_picture(one.name)]
-            # A pattern that matches nothing is reported as the file that it is not.
-            yield from pictures or [path]
-        else:
-            yield path
+    path = Path(given).expanduser()
+    if path.is_dir():
+        return [path / name for name in list_folder(path)]
+    if path.exists() or not glob.has_magic(given):
+        return [path]
+    found = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
+    if not found:
+        raise MissingFile(f"no file matches {given!r}")
+    pictures = [one for one in map(Path, found) if one.is_file() and is_picture(one.name)]
+    if not pictures:
+        raise InvalidInput(f"no picture among the files that match {given!r}")
+    return pictures
 
 
 def chosen_candidates(text: str, names: Iterable[str]) -> str | list[str]:
@@ -176,7 +195,8 @@ def table_row(answer: Any, k: int) -> str:
         is_node = answer.hedged.layer is not None and answer.hedged.layer <= len(
             answer.superclasses
         )
-        kind = "superclass" if is_node else ""
+        is_none = answer.hedged.layer is None
+        kind = "superclass" if is_node else "neither" if is_none else "anything"
         lines.append(_row(answer.name, answer.hedged.probability, kind, answer.picture))
     else:
         value = best.score if best.probability is None else best.probability
@@ -192,7 +212,10 @@ def table_row(answer: Any, k: int) -> str:
 
 def _row(name: str, value: float | None, role: str, picture: str) -> str:
     number = "" if value is None else f"{value:.3f}"
-    line = f"{printable(name):<{NAME_WIDTH}}  {number:>6}  {role:<10}  {printable(picture)}"
+    name = printable(name)
+    if len(name) > NAME_WIDTH:
+        name = f"{name[: NAME_WIDTH - 1].rstrip(' ,')}…"
+    line = f"{name:<{NAME_WIDTH}}  {number:>6}  {role:<10}  {printable(picture)}"
     return line.rstrip() + "\n"
 
 

@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from zerokin.errors import InvalidInput, MissingFile
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 MOST_PIXELS = 100_000_000
 # What Pillow may try: some of its other formats run programs (EPS) or decode without limits.
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "MPO")
+# Its JPEG opens MPO, pictures of several views, too.
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 STRIP_PIXELS = 4_000_000
 END_OF_ARCHIVE = 1024  # a tar file ends with two blocks of 512 zero bytes
 
@@ -155,11 +156,18 @@ def decode(content: bytes, name: str) -> Image.Image:
         raise
     # Pillow's decoders raise many kinds on damaged input (OSError, SyntaxError, struct.error, …).
     except Exception as error:
-        reason = str(error) or type(error).__name__
         raise InvalidInput(
-            f"picture {name} cannot be decoded ({reason.splitlines()[0][:80]}): "
-            "it is truncated, damaged or no picture; replace or remove it"
+            f"picture {name} cannot be decoded{_reason(error)}: it is no picture or damaged; "
+            "replace or remove it"
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return what Pillow says of a damaged file, where that is meant for people."""
+    if isinstance(error, UnidentifiedImageError) or not isinstance(error, OSError):
+        return ""
+    words = str(error).splitlines()
+    return f" ({words[0][:80]})" if words else ""
 
 
 def eight_bit_rgb(picture: Image.Image) -> Image.Image:

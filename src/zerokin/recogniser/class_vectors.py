@@ -102,6 +102,8 @@ def _from_text(name: str, classes: ClassTable, text: str) -> NDArray[np.float64]
             f"class {name!r}: classes are known by {classes.semantics_source} here, not by text: "
             f"give {'attributes' if classes.attribute_names else 'vector'}"
         )
+    if not text.strip():
+        raise InvalidInput(f"class {name!r}: its text is empty")
     from zerokin.semantics import sentence_vectors
 
     found: NDArray[np.float64] = sentence_vectors([text], encoder)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
@@ -13,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zerokin.data.classes import ClassTable
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.input import framed
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recogniser.answering import Answerer, Calibrations, Question
+from zerokin.recogniser.class_notes import class_notes
 from zerokin.recogniser.class_vectors import class_vector
 from zerokin.recogniser.examples import Examples
 from zerokin.recogniser.picture_answer import PictureAnswer, UnreadablePicture
@@ -212,6 +214,12 @@ class Recogniser:
             What is known of it, one of the three: a vector as the other classes have it; values of
             attributes by name, 0 for those left out; or a description in words, where the other
             classes are known by descriptions.
+
+        Warns
+        -----
+        ZerokinWarning
+            If a value lies outside those of the other classes, or another class has the same name
+            but for case and spaces.
         """
         if not isinstance(name, str) or not name.strip():
             raise InvalidInput(f"a class needs a name: got {name!r}")
@@ -227,9 +235,12 @@ class Recogniser:
                 attributes=attributes,
                 text=text,
             )
+            notes = class_notes(name, known.classes, attributes)
             # The copy is changed by assignment alone, so that answers under way keep the old one.
             classifier = copy(known.classifier).add_class(name, values)
             self._known = Known(classifier, _extended(known.classes, name, values, text))
+        for note in notes:
+            warnings.warn(note, ZerokinWarning, stacklevel=2)
         return self
 
     def remove_class(self, name: str) -> Recogniser:

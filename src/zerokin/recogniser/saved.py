@@ -15,8 +15,8 @@ import numpy as np
 
 from zerokin._version import __version__
 from zerokin.data.classes import ClassTable
-from zerokin.errors import InvalidInput
-from zerokin.recogniser.generations import read_generation, write_generation
+from zerokin.errors import InvalidInput, ZerokinError
+from zerokin.recogniser.generations import is_bundle, read_generation, write_generation
 from zerokin.recogniser.model_card import filled_in_licence, model_card
 from zerokin.recognition.answers.calibration import AnswerCalibration
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
@@ -100,6 +100,21 @@ def read_recogniser(
     recogniser, generation = read_generation(folder, read)
     recogniser._origin = (str(Path(folder).resolve()), generation)
     return recogniser
+
+
+def known_classes(folder: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the names of a bundle's classes; none where there is no bundle, or a damaged one."""
+    if not is_bundle(folder):
+        return ()
+
+    def names(root: Path) -> tuple[str, ...]:
+        with (root / CLASSES).open(encoding="utf-8", newline="") as file:
+            return tuple(row[0] for row in list(csv.reader(file, strict=True))[1:])
+
+    try:
+        return read_generation(folder, names)[0]
+    except (ZerokinError, ValueError, IndexError, csv.Error):
+        return ()
 
 
 def classes_csv(classes: ClassTable, seen: list[bool]) -> str:
