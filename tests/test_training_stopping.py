@@ -206,3 +206,10 @@ def test_every_layer_may_have_its_own_weight():
     assert furthest(same, other) > 0
     with pytest.raises(InvalidInput, match="layer_weight has 2 numbers, but there are 1"):
         learned([0.1, 0.1])
+
+
+@pytest.mark.parametrize("weight", [0.3, [0.3, 0.3]])
+def test_a_network_of_classes_alone_learns_whatever_layers_the_data_have(weight):
+    alone = network(head="classes")
+    train(alone, source(), targets(), recipe(layer_weight=weight), device="cpu", quiet=True)
+    assert furthest(weights(alone), weights(network(head="classes"))) > 0

@@ -70,7 +70,6 @@ class TrainingRun:
         self.steps_per_epoch = len(source) // self.batch_size
         self.total_steps = recipe.epochs * self.steps_per_epoch
         self.side = recipe.side or network.backbone.input_size
-        self.layer_weights = recipe.layer_weights(np.asarray(targets.layers).shape[1])
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
@@ -256,11 +255,13 @@ class TrainingRun:
         accumulation = self.recipe.accumulation
         index = torch.from_numpy(rows).to(self.device, non_blocking=True)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
+            outputs = self.shared(view)
             loss, parts = self.loss(
-                self.shared(view),
+                outputs,
                 self.targets.classes[index],
                 self.targets.layers[index],
-                self.layer_weights,
+                # A network that learns classes alone has no layers, whatever the data have.
+                self.recipe.layer_weights(len(outputs.layers)),
             )
             self.accelerator.backward(loss / accumulation)
         losses = {"total": loss.detach(), **parts}
