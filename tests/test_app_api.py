@@ -162,6 +162,17 @@ def test_classes_of_any_name_come_and_go(client, folder, name):
     assert response.json() == {"name": name, "classes": 13}
 
 
+@pytest.mark.filterwarnings("ignore::zerokin.errors.ZerokinWarning")
+def test_what_is_odd_about_a_new_class_comes_with_the_answer(client):
+    odd = {"name": "Plum Mumbler", "attributes": {"legs::six": 20}}
+    response = client.post("/api/classes", json=odd)
+    assert response.status_code == 201
+    first, second = response.json()["notes"]
+    assert "'plum mumbler' already" in first
+    assert second == "class 'Plum Mumbler': legs::six is 20, outside 0 to 1 of the other classes"
+    assert client.delete("/api/classes/Plum%20Mumbler").json()["classes"] == 13
+
+
 def test_a_class_may_be_removed_by_a_query(client):
     client.post("/api/classes", json={"name": "..", "vector": [1.0] * 80})
     assert client.delete("/api/classes", params={"name": ".."}).status_code == 200

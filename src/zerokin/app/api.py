@@ -20,6 +20,7 @@ from zerokin.app.refusals import TooLarge, one_line, status_of
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.recogniser.answering import Question
+from zerokin.recogniser.class_notes import class_notes
 
 KINDS = ("all", "seen", "unseen")
 PICTURE_FIELD = "picture"
@@ -82,8 +83,12 @@ def routes(service: Service) -> APIRouter:
             if key not in DESCRIPTIONS:
                 raise InvalidInput(f"unknown field {key!r}: give name and one of {DESCRIPTIONS}")
         checked_kinds(given)
+        before = service.recogniser.classes
         count = await run_in_threadpool(lambda: service.add_class(name, **given))
-        return JSONResponse({"name": name.strip(), "classes": count}, status_code=201)
+        answer: dict[str, Any] = {"name": name.strip(), "classes": count}
+        if notes := class_notes(name.strip(), before, given.get("attributes")):
+            answer["notes"] = notes
+        return JSONResponse(answer, status_code=201)
 
     @router.delete("/classes")
     async def remove_named(name: Annotated[str, Query()]) -> dict[str, Any]:

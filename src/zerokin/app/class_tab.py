@@ -15,6 +15,7 @@ from zerokin.app.service import Service
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.hierarchy.naming import tidy_attribute
 from zerokin.recogniser import Recogniser
+from zerokin.recogniser.class_notes import class_notes
 
 SHOWN_AT_FIRST = 8
 ALL_SHOWN = 12
@@ -52,10 +53,12 @@ def added(
     """Add a class and return the HTML that says so."""
     try:
         numbers = None if vector is None else parsed_vector(vector)
+        before = service.recogniser.classes
         count = service.add_class(name, attributes=attributes, text=text, vector=numbers)
     except ZerokinError as error:
         return note_html(one_line(error), kind="bad")
-    return note_html(f"“{name.strip()}” is known from now on: {count} classes.", kind="good")
+    said = note_html(f"“{name.strip()}” is known from now on: {count} classes.", kind="good")
+    return said + "".join(map(note_html, class_notes(name.strip(), before, attributes)))
 
 
 def removed(service: Service, name: str | None) -> str:
