@@ -7,12 +7,14 @@ import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
 from zerokin.errors import MissingFile
+from zerokin.features.training.log import TrainingLog
 from zerokin.files import CannotWrite, replacing, replacing_folder
 
 FULL = "No space left on device; free some and give the same command again"
@@ -68,7 +70,8 @@ def test_what_safetensors_cannot_write_is_said_like_everything_else(tmp_path):
     """Its own error is no OSError; here the system allows files of 4,096 bytes."""
     code = (
         "import resource, signal, sys, numpy; from safetensors.numpy import save_file\n"
-        "from zerokin.files import CannotWrite, replacing\n"
+        "from zerokin.features.training.log import TrainingLog
+from zerokin.files import CannotWrite, replacing\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, (4096, {resource.RLIM_INFINITY}))\n"
         "try:\n"
@@ -86,3 +89,11 @@ def test_what_safetensors_cannot_write_is_said_like_everything_else(tmp_path):
     assert ran.stdout == f"cannot write {path}: File too large\n", ran.stderr
     assert path.read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_training_whose_log_does_not_fit_names_it(tmp_path):
+    log = TrainingLog(tmp_path)
+    log.path = Path("/dev/full")
+    with pytest.raises(CannotWrite) as caught:
+        log.write({"step": 1})
+    assert str(caught.value) == f"cannot write /dev/full: {FULL}"

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from zerokin.errors import InvalidInput, MissingExtra
-from zerokin.files import replacing
+from zerokin.files import naming, replacing
 
 NAME = "log.jsonl"
 
@@ -64,7 +64,7 @@ class TrainingLog:
     def write(self, record: dict[str, Any]) -> None:
         """Write one record, which has a ``step``."""
         if self.path is not None:
-            with self.path.open("a") as file:
+            with naming(self.path), self.path.open("a") as file:
                 file.write(json.dumps(record) + "\n")
         if self._board is not None:
             for name, value in _numbers(record):
