@@ -70,8 +70,7 @@ def test_what_safetensors_cannot_write_is_said_like_everything_else(tmp_path):
     """Its own error is no OSError; here the system allows files of 4,096 bytes."""
     code = (
         "import resource, signal, sys, numpy; from safetensors.numpy import save_file\n"
-        "from zerokin.features.training.log import TrainingLog
-from zerokin.files import CannotWrite, replacing\n"
+        "from zerokin.files import CannotWrite, replacing\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, (4096, {resource.RLIM_INFINITY}))\n"
         "try:\n"
