@@ -23,7 +23,7 @@ from zerokin.commands.predict import predict
 from zerokin.commands.report import report
 from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
-from zerokin.commands.usage import Interrupted, OneLineGroup
+from zerokin.commands.usage import Interrupted, OneLineGroup, one_line_warnings
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import replacing, unwritable
 
@@ -398,7 +398,8 @@ def skipgram(
 def main() -> None:
     """Run the command line; what a user got wrong is said in one line, with exit status 2."""
     try:
-        app(prog_name="zerokin")
+        with one_line_warnings():
+            app(prog_name="zerokin")
     except ZerokinError as error:
         print(f"zerokin: {error}", file=sys.stderr)
         sys.exit(2)

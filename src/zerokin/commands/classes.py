@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zerokin.commands.arguments import out
-from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.errors import InvalidInput
 
 Model = Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")]
 ClassName = Annotated[str, typer.Argument(metavar="NAME", help="the class")]
@@ -56,17 +54,13 @@ def add_class(
     if text is not None and not text.strip():
         raise InvalidInput(f"class {name!r}: --text is empty")
     recogniser = Recogniser.load(model, device="cpu")
-    with warnings.catch_warnings(record=True) as noted:
-        warnings.simplefilter("always", ZerokinWarning)
-        recogniser.add_class(
-            name,
-            attributes=None if attributes is None else parsed_attributes(attributes),
-            text=text,
-            vector=None if vector is None else read_vector(vector),
-        )
+    recogniser.add_class(
+        name,
+        attributes=None if attributes is None else parsed_attributes(attributes),
+        text=text,
+        vector=None if vector is None else read_vector(vector),
+    )
     recogniser.save(model)
-    for note in noted:
-        print(f"zerokin: warning: {note.message}", file=sys.stderr)
     out.print(f"{model} knows {len(recogniser.classes)} classes", soft_wrap=True)
 
 

@@ -1,13 +1,17 @@
-"""A command that was mistyped, in one line; an interruption that says how to go on."""
+"""One line for a mistyped command or a warning; an interruption that says how to go on."""
 
 from __future__ import annotations
 
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean
 
 # The class is Click's own, or that of Typer's copy of Click: its child is public in both.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -55,3 +59,20 @@ def usage_line(error: Any) -> str:
         said = (words[:1].lower() + words[1:]).removesuffix(".")
         said = said.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
     return said if context is None else f"{said} ({context.command_path} --help)"
+
+
+@contextmanager
+def one_line_warnings() -> Iterator[None]:
+    """Show warnings of ours in a line on standard error, without the place in the code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ZerokinWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, ZerokinWarning):
+                print(f"zerokin: warning: {message}", file=sys.stderr)
+            else:
+                usual(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
