@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -103,16 +105,28 @@ def test_what_cannot_be_folded_stays(kind):
     assert folded(shaken(backbone)) is backbone
 
 
-def test_a_model_that_does_other_than_its_graph_stays():
-    class Sly(Bend):
-        def forward(self, x):
-            first = self.conv(x)
-            if isinstance(x, torch.fx.Proxy):
-                return self.norm(first)
-            return self.norm(first.abs())
+def test_others_read_on_while_a_network_is_folded():
+    used = create_backbone("conv4", width=8).eval()
+    picture = torch.rand(1, 3, 84, 84)
+    with torch.no_grad():
+        expected = used(picture).features
+    stop, read = threading.Event(), []
 
-    backbone = Backbone("sly", Sly(""), channels=3, d_f=3, input_size=8, normalisation=IMAGENET)
-    assert folded(shaken(backbone)) is backbone
+    def go_on_reading():
+        with torch.no_grad():
+            while not stop.is_set():
+                read.append(torch.equal(used(picture).features, expected))
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(go_on_reading) for _ in range(2)]
+        while len(read) < 20:
+            time.sleep(0.001)
+        for _ in range(40):
+            folded(create_backbone("conv4", width=8))
+        stop.set()
+        for reader in readers:
+            reader.result()
+    assert all(read)
 
 
 @pytest.mark.parametrize("head", ["cnn-rnn", "end-to-end"])

@@ -72,7 +72,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "write_text", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InvalidInput, match=r"cannot write .*tree\.json: disk full"):
         TREES["clusters"]().save(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["tree.json"]

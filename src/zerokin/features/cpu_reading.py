@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor, fx, nn
+from torch import Tensor, nn
 
 from zerokin.features.networks.backbone import Backbone
 from zerokin.machine import available_cores
@@ -70,7 +70,7 @@ def folded(backbone: Backbone) -> Backbone:
     """Return a backbone in evaluation mode with batch norm folded into its convolutions.
 
     It is a copy, made once for as long as the weights stay as they are. A backbone without batch
-    norm after convolutions, or one that does not show its graph, is returned as it is.
+    norm after convolutions is returned as it is, and so is one that folding would change.
 
     Parameters
     ----------
@@ -96,7 +96,9 @@ def folded(backbone: Backbone) -> Backbone:
 
 @torch.no_grad()
 def _fold(backbone: Backbone) -> Backbone | None:
-    pairs = _pairs(backbone.model)
+    if not any(_foldable(part) for part in backbone.modules()):
+        return None
+    pairs = _pairs(backbone)
     if not pairs:
         return None
     copy = deepcopy(backbone).eval()
@@ -108,28 +110,39 @@ def _fold(backbone: Backbone) -> Backbone | None:
     return copy if _agree(backbone, copy) else None
 
 
-def _pairs(model: nn.Module) -> list[tuple[str, str]]:
-    """Return the names of convolutions that a batch norm alone reads, and of the latter."""
-    if not any(isinstance(part, nn.BatchNorm2d) for part in model.modules()):
-        return []
-    try:
-        graph = _Tracer().trace(model)
-    # Tracing runs the model's own code on stand-ins, which may fail in any way.
-    except Exception:
-        return []
-    modules = dict(model.named_modules())
-    calls = [node for node in graph.nodes if node.op == "call_module"]
-    often = Counter(id(modules[node.target]) for node in calls)
-    found = []
-    for node in calls:
-        norm, before = modules[node.target], node.args[0] if node.args else None
-        if not _foldable(norm) or not isinstance(before, fx.Node) or before.op != "call_module":
-            continue
-        conv = modules[str(before.target)]
-        once = often[id(conv)] == often[id(norm)] == len(before.users) == 1
-        if once and (type(conv) is nn.Conv2d or type(conv).__name__ == "Conv2dSame"):
-            found.append((str(before.target), str(node.target)))
-    return found
+def _pairs(backbone: Backbone) -> list[tuple[str, str]]:
+    """Return the names of convolutions whose output a batch norm reads, and of the latter.
+
+    Seen while a copy reads noise. Tracing the graph would change how every module of the process
+    is called meanwhile, those that other threads read with among them.
+    """
+    watched = deepcopy(backbone).eval()
+    convolved: dict[int, tuple[str, Tensor]] = {}
+    found: list[tuple[str, str]] = []
+    calls: Counter[str] = Counter()
+
+    def after_convolution(name: str) -> Callable[..., None]:
+        def note(_module: nn.Module, _given: Any, output: Tensor) -> None:
+            calls[name] += 1
+            convolved[id(output)] = name, output  # kept, so that no other tensor gets its id
+
+        return note
+
+    def before_norm(name: str) -> Callable[..., None]:
+        def note(_module: nn.Module, given: tuple[Tensor, ...]) -> None:
+            calls[name] += 1
+            if id(given[0]) in convolved:
+                found.append((convolved[id(given[0])][0], name))
+
+        return note
+
+    for name, part in watched.model.named_modules():
+        if type(part) is nn.Conv2d or type(part).__name__ == "Conv2dSame":
+            part.register_forward_hook(after_convolution(name))
+        elif _foldable(part):
+            part.register_forward_pre_hook(before_norm(name))
+    watched(_noise(backbone))
+    return [pair for pair in found if calls[pair[0]] == calls[pair[1]] == 1]
 
 
 def _foldable(norm: nn.Module) -> bool:
@@ -156,18 +169,26 @@ def _fold_pair(conv: Any, norm: Any) -> nn.Module:
     return nn.Sequential(*(part for part in parts if not isinstance(part, nn.Identity)))
 
 
-class _Tracer(fx.Tracer):
-    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        # Among the convolutions and norms are timm's, which are no part of torch.nn.
-        own = isinstance(m, nn.Conv2d | nn.BatchNorm2d)
-        return own or super().is_leaf_module(m, module_qualified_name)
-
-
 def _agree(backbone: Backbone, copy: Backbone) -> bool:
-    """Compare both on noise: a model may do other things than the graph that it showed."""
-    side = backbone.input_size
-    noise = torch.rand(1, 3, side, side, generator=torch.Generator().manual_seed(0))
+    """Compare both on noise, black and white.
+
+    Something else may read what a convolution gives to its batch norm, or another path be taken
+    for other pictures.
+    """
+    noise = _noise(backbone)
     training = backbone.training
-    expected, found = backbone.eval()(noise).features, copy(noise).features
+    backbone.eval()
+    pairs = [
+        (backbone(shown).features, copy(shown).features)
+        for shown in (noise, torch.zeros_like(noise), torch.ones_like(noise))
+    ]
     backbone.train(training)
-    return bool((expected - found).abs().max() <= TOLERANCE * expected.abs().max())
+    return all(
+        bool((expected - found).abs().max() <= TOLERANCE * expected.abs().max())
+        for expected, found in pairs
+    )
+
+
+def _noise(backbone: Backbone) -> Tensor:
+    side = backbone.input_size
+    return torch.rand(1, 3, side, side, generator=torch.Generator().manual_seed(0))
