@@ -179,7 +179,7 @@ def _features(
     source = ResidentSource(torch.from_numpy(np.array(pixels)))
     learner = demo_learner(mode, seed=seed, epochs=epochs, side=side)
     usual = torch.get_num_threads()
-    # On one thread, sums are rounded alike on every machine, whatever the number of its cores.
+    # On one thread, sums are rounded alike whatever the number of cores.
     torch.set_num_threads(1)
     try:
         learner.fit(critters, hierarchy=tree, source=source)

@@ -24,7 +24,7 @@ class GroupingName(StrEnum):
     taxonomy = "taxonomy"
 
 
-# What CUB's validation folds prefer of weights that know ImageNet, in every mode.
+# What CUB's validation folds prefer for the end-to-end network, from weights that know ImageNet.
 FINE_TUNING: dict[str, Any] = {"lr": 0.006, "head_multiplier": 3.0}
 
 

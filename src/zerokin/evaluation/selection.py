@@ -53,6 +53,15 @@ class Selection:
     seconds: float
 
 
+def refuse_without_folds(dataset: Dataset) -> None:
+    """Refuse data on which nothing can be chosen."""
+    if not dataset.split.folds:
+        raise InvalidInput(
+            f"{dataset.name} has no validation folds, so nothing can be chosen on it: "
+            "it needs at least four seen classes"
+        )
+
+
 class Selector:
     """Tries a method's hyper-parameters on the validation folds of a data set.
 
@@ -82,12 +91,8 @@ class Selector:
         folds: Sequence[Dataset] | None = None,
         quiet: bool = False,
     ) -> None:
+        refuse_without_folds(dataset)
         n_folds = len(dataset.split.folds)
-        if not n_folds:
-            raise InvalidInput(
-                f"{dataset.name} has no validation folds, so nothing can be chosen on it: "
-                "it needs at least four seen classes"
-            )
         self.method = method
         self.random_state = random_state
         self.quiet = quiet

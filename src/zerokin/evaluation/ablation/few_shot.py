@@ -49,8 +49,9 @@ def measure(
 ) -> Results:
     """Choose on validation classes, then measure on episodes of test classes; for every seed."""
     results: Results = []
+    whole = load_dataset(data, split=split)
     for part in files[0]:
-        dataset = load_dataset(data, split=split).with_inputs(joined_readings(files, part))
+        dataset = whole.with_inputs(joined_readings(files, part))
         stages: Any = None if tune else ([{}],)
         measured = _zero_shot if row.method in ZERO_SHOT else _few_shot
         found = measured(dataset, config, row.method, part[1], stages, validation_only)

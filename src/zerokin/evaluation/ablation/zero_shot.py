@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
-from zerokin.errors import InvalidInput
 from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
 from zerokin.evaluation.ablation.methods import method_for
 from zerokin.evaluation.ablation.readings import Files, Readings, joined_readings
-from zerokin.evaluation.selection import Goal, Selector
+from zerokin.evaluation.selection import Goal, Selector, refuse_without_folds
 from zerokin.evaluation.settings import Evaluation
 from zerokin.features.feature_learner import NetworkSettings
 
 MEASURED: tuple[Goal, ...] = ("pure", "generalised")
 
 
-def check(dataset: Dataset) -> None:
-    """Refuse data on which nothing can be chosen."""
-    if not dataset.split.folds:
-        raise InvalidInput(
-            f"{dataset.name} has no validation folds, so nothing can be chosen on it: "
-            "it needs at least four seen classes"
-        )
+check = refuse_without_folds
 
 
 def train(
