@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import yaml
@@ -240,3 +242,38 @@ def test_the_shipped_configuration_is_valid(request):
     pytest.importorskip("timm")
     config = read_config(request.config.rootpath / "configs" / "cub-ablation.yaml")
     assert config.seeds == (0, 1, 2)
+
+
+def test_a_network_like_another_is_trained_once_and_read_again(pictures, tmp_path):
+    networks = {
+        "whole": {"mode": "end-to-end"},
+        "half": {"like": "whole", "start_share": 0.5},
+        "larger": {"like": "half", "side": 24},
+        "longer": {"like": "whole", "recipe": {"epochs": 2}},
+    }
+    rows = [{"name": name, "networks": [name], "method": "network"} for name in networks]
+    config = parse_config({**CONFIG, "seeds": [0], "networks": networks, "rows": rows})
+    assert [plan.trained_as for plan in config.networks] == [None, "whole", "whole", None]
+    assert config.network("larger").settings["start_share"] == 0.5
+    assert config.network("longer").recipe["batch_size"] == 8
+    results = list(run_ablation(f"folder={pictures}", config, tmp_path, device="cpu", quiet=True))
+    assert [row["method"] for row in results[::2]] == [*networks]
+    parts = ("fold-1", "fold-2", "fold-3", "seed-0")
+    trained = {path.parent.name for path in tmp_path.glob("*/checkpoint.safetensors")}
+    assert trained == {f"{n}-{p}" for n in ("whole", "longer") for p in parts}
+    read = {name: np.load(tmp_path / f"{name}-seed-0.npy") for name in networks}
+    assert len({features.tobytes() for features in read.values()}) == 4
+
+
+@pytest.mark.parametrize(
+    ("like", "said"),
+    [
+        ("whol", "network half: like names no network before it: 'whol'; did you mean 'whole'"),
+        ("late", "network half: like names no network before it: 'late'"),
+        (["whole"], "network half: like names no network before it"),
+    ],
+)
+def test_like_must_name_a_network_before(like, said):
+    networks = {"whole": {}, "half": {"like": like}, "late": {}}
+    with pytest.raises(InvalidInput, match=re.escape(said)):
+        parse_config({**CONFIG, "networks": networks})

@@ -9,8 +9,8 @@ from torch.nn import functional
 
 import zerokin
 from training_parts import network, pixels, source
-from zerokin.features.input import centre_view, open_source
-from zerokin.features.reading import View, read_all, read_pictures
+from zerokin.features.input import centre_view, open_source, training_view
+from zerokin.features.reading import CROPS, View, read_all, read_pictures
 from zerokin.features.validation import _projected_scores, unseen_accuracy
 
 
@@ -131,3 +131,17 @@ def test_validation_is_the_mean_over_classes(fold, monkeypatch):
     nothing = np.zeros((len(fold.pictures), 16, 16, 3), np.uint8)
     found = unseen_accuracy(network(), fold, open_source(nothing, 16, quiet=True), View(16))
     assert found == pytest.approx(100 / len(np.unique(truth)))
+
+
+def test_crops_are_the_same_of_every_picture_and_count_as_much_as_the_whole():
+    made = used()
+    squares = torch.from_numpy(pixels(24)).permute(0, 3, 1, 2)
+    views = [shown()]
+    for crop in CROPS.draw(3, torch.Generator().manual_seed(0)):
+        views.append(training_view(squares, crop.repeat(24, 1), 16))
+    views += [view.flip(3) for view in views]
+    with torch.no_grad():
+        expected = torch.stack([made.features(view) for view in views]).mean(0).numpy()
+    found = read_all(made, source(), View(16, batch_size=7, crops=3))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert np.abs(found - read_all(made, source(), View(16))).max() > 1e-3

@@ -213,3 +213,21 @@ def test_a_network_of_classes_alone_learns_whatever_layers_the_data_have(weight)
     alone = network(head="classes")
     train(alone, source(), targets(), recipe(layer_weight=weight), device="cpu", quiet=True)
     assert furthest(weights(alone), weights(network(head="classes"))) > 0
+
+
+def test_a_compiled_training_learns_the_same_and_leaves_the_network_as_it_came(monkeypatch):
+    compiled = []
+
+    def traced(module):
+        compiled.append(module)
+        module._compiled_call_impl = torch.compile(module._call_impl, backend="eager")
+
+    monkeypatch.setattr(torch.nn.Module, "compile", traced)
+    plain, fast = network(), network()
+    for learned, chosen in ((plain, False), (fast, True)):
+        train(learned, source(), targets(), recipe(epochs=2, compiled=chosen), quiet=True)
+    assert compiled == [fast.backbone.model]
+    assert fast.backbone.model._compiled_call_impl is None
+    expected = weights(plain)
+    for name, value in weights(fast).items():
+        torch.testing.assert_close(value, expected[name], atol=1e-6, rtol=0)

@@ -191,6 +191,7 @@ def extract(
     mirror: Annotated[
         bool | None, typer.Option("--mirror/--no-mirror", help="average with mirrored pictures")
     ] = None,
+    crops: Annotated[int | None, typer.Option(help="average with so many crops")] = None,
     form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
     dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
@@ -213,6 +214,7 @@ def extract(
         framing=None if framing is None else framing.value,
         zoom=zoom,
         mirrored=mirror,
+        crops=crops,
         batch_size=batch,
         device=device,
     )

@@ -17,7 +17,13 @@ from zerokin.features.device import chosen_device
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.networks import FeatureNetwork, create_backbone
 from zerokin.features.networks.backbone import Backbone
-from zerokin.features.reading import View, reading_parts, reading_precision, reading_width
+from zerokin.features.reading import (
+    MOST_CROPS,
+    View,
+    reading_parts,
+    reading_precision,
+    reading_width,
+)
 
 AnyNetwork = FeatureLearner | FeatureNetwork | Backbone
 
@@ -91,6 +97,7 @@ class Extractor:
             "side": self.view.side,
             "zoom": float(self.view.zoom),
             "mirrored": self.view.mirrored,
+            "crops": self.view.crops,
             # The last digits may depend on these.
             "batch_size": self.view.batch_size,
             "device": self.device.type,
@@ -107,6 +114,7 @@ def open_extractor(
     framing: Framing | None = None,
     zoom: float | None = None,
     mirrored: bool | None = None,
+    crops: int | None = None,
     batch_size: int | None = None,
     device: str | None = None,
 ) -> Extractor:
@@ -119,7 +127,7 @@ def open_extractor(
         any other backbone with what ``weights`` says.
     model
         Folder of a saved `FeatureLearner` instead.
-    side, framing, zoom, mirrored, batch_size
+    side, framing, zoom, mirrored, crops, batch_size
         How pictures are shown; by default as the network is meant to see them.
     device
         ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
@@ -149,6 +157,7 @@ def open_extractor(
         zoom=own.zoom if zoom is None else zoom,
         mirrored=own.mirrored if mirrored is None else mirrored,
         batch_size=own.batch_size if batch_size is None else batch_size,
+        crops=own.crops if crops is None else crops,
     )
     return Extractor.of(network, view=view, framing=framing, weights=source)
 
@@ -188,5 +197,7 @@ def _check_view(view: View) -> None:
     for name in ("side", "batch_size"):
         if getattr(view, name) < 1:
             raise InvalidInput(f"{name} must be at least 1: got {getattr(view, name)}")
+    if not 0 <= view.crops <= MOST_CROPS:
+        raise InvalidInput(f"crops must be from 0 to {MOST_CROPS:,}: got {view.crops}")
     if not 1 <= view.zoom < view.side:
         raise InvalidInput(f"zoom must be at least 1 (the whole picture): got {view.zoom}")

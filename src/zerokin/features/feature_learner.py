@@ -25,8 +25,9 @@ from zerokin.features.networks import (
 )
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.backbones import check_backbone
-from zerokin.features.reading import View, read_all
+from zerokin.features.reading import MOST_CROPS, View, read_all
 from zerokin.features.saved import read_features, write_features
+from zerokin.features.start_weights import StartWeights
 from zerokin.features.training.fingerprint import weights_digest
 from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
@@ -38,6 +39,7 @@ from zerokin.hierarchy.of_dataset import Grouping, build_hierarchy
 # The least and the most; what is more only runs out of memory.
 COUNTS = {
     "branching": (2, 1_000_000),
+    "crops": (0, MOST_CROPS),
     "hidden": (1, 1_000_000),
     "image_hidden": (0, 1_000_000),
     "side": (1, 10_000),
@@ -75,6 +77,11 @@ class NetworkSettings:
         How pictures become squares.
     mirrored
         Read features off mirrored pictures, too, and average.
+    crops
+        Read features off so many crops, too, the same of every picture, and average.
+    start_share
+        Share of the weights that the backbone began with in those that features are read with, from
+        0 to 1: see `StartWeights`.
     """
 
     backbone: str = "tf_efficientnet_lite0"
@@ -94,6 +101,8 @@ class NetworkSettings:
     stored_side: int | None = None
     framing: Framing = "whole"
     mirrored: bool = True
+    crops: int = 0
+    start_share: float = 0.0
 
     def __post_init__(self) -> None:
         for name, kind in (("mode", Mode), ("grouping", Grouping), ("framing", Framing)):
@@ -118,6 +127,9 @@ class NetworkSettings:
                     f"{name} must be a whole number from {least} to {most:,}: "
                     f"got {self._shown(name)}"
                 )
+        share = self.start_share
+        if isinstance(share, bool) or not (isinstance(share, int | float) and 0 <= share <= 1):
+            raise InvalidInput(f"start_share must be from 0 to 1: got {self._shown('start_share')}")
         scales = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
         if not (scales and 0 < self.scale < 1e6):
             raise InvalidInput(f"scale must be a number above 0: got {self._shown('scale')}")
@@ -232,11 +244,13 @@ class FeatureLearner:
         if self.recipe.epochs == 0:
             return self
         source = source or self._open(dataset.pictures, quiet=quiet)
+        start = StartWeights(self.network_.backbone, self.settings.start_share)
         validate = None
         if validation_fold is not None:
 
             def validate(network: FeatureNetwork) -> float:
-                return unseen_accuracy(network, dataset, source, self.view)
+                with start.mixed_in():
+                    return unseen_accuracy(network, dataset, source, self.view)
 
         self.history_ = train(
             self.network_,
@@ -251,6 +265,7 @@ class FeatureLearner:
             quiet=quiet,
             **options,
         )
+        start.mix_in()
         return self
 
     def prepare(self, dataset: Dataset, hierarchy: ClassHierarchy | None = None) -> FeatureLearner:
@@ -308,7 +323,7 @@ class FeatureLearner:
         """How pictures are shown to read features off them."""
         self._check_fitted()
         side = self.settings.side or self.network_.backbone.input_size
-        return View(side=side, mirrored=self.settings.mirrored)
+        return View(side=side, mirrored=self.settings.mirrored, crops=self.settings.crops)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "network_"):

@@ -13,12 +13,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from zerokin.features.cpu_reading import folded, on_all_cores
-from zerokin.features.input.augmentation import centre_view
+from zerokin.features.input.augmentation import Augmentation, centre_view, training_view
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.progress import track
+
+CROPS = Augmentation(area=(0.4, 0.9), mirror=False)
+"""Of which those are drawn that reading shows beside the whole picture."""
+MOST_CROPS = 1_000
 
 
 class View(NamedTuple):
@@ -29,6 +33,8 @@ class View(NamedTuple):
     mirrored: bool = True
     """also show them mirrored, and average"""
     batch_size: int = 128
+    crops: int = 0
+    """also show so many crops, the same of every picture, and average"""
 
 
 class Reading(NamedTuple):
@@ -130,9 +136,11 @@ def _read(network: FeatureNetwork | Backbone, pictures: Tensor, view: View) -> R
 
 @torch.no_grad()
 def _views(pictures: Tensor, view: View) -> list[Tensor]:
-    shown = centre_view(pictures, view.side, view.zoom)
-    shown = shown.contiguous(memory_format=torch.channels_last)
-    return [shown, shown.flip(3)] if view.mirrored else [shown]
+    wholes = [centre_view(pictures, view.side, view.zoom)]
+    for crop in CROPS.draw(view.crops, torch.Generator().manual_seed(0)):
+        wholes.append(training_view(pictures, crop.expand(len(pictures), -1), view.side))
+    shown = [whole.contiguous(memory_format=torch.channels_last) for whole in wholes]
+    return [*shown, *(whole.flip(3) for whole in shown)] if view.mirrored else shown
 
 
 @torch.no_grad()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ from zerokin.evaluation.few_shot.comparison import VARIANTS, known_few_shot_meth
 from zerokin.features.feature_learner import FeatureLearner, NetworkSettings
 from zerokin.features.training.recipe import Recipe
 from zerokin.files import existing
+
+READ_ALONE = ("side", "mirrored", "crops", "start_share")
+"""Settings that say how features are read off a network once it is trained."""
 
 METHODS = {
     "zero-shot": ("plain", "projection", "ours", "ours-taxonomy", "network"),
@@ -33,11 +36,14 @@ class NetworkPlan:
         Of `FeatureLearner`, by name.
     recipe
         Of `Recipe`, by name.
+    trained_as
+        The network that is trained like this one, and only read another way; none by default.
     """
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=dict)
+    trained_as: str | None = None
 
     def learner(self, seed: int | None, device: str | None) -> FeatureLearner:
         """Return an untrained learner, for a seed in place of the recipe's."""
@@ -171,10 +177,7 @@ def parse_config(content: Any) -> AblationConfig:
     if not isinstance(setting, str) or setting not in METHODS:
         hint = did_you_mean(setting, METHODS) if isinstance(setting, str) else ""
         raise InvalidInput(f"unknown setting {shown(setting)}{hint} (known: {', '.join(METHODS)})")
-    networks = [
-        parse_network(f"network {name}", plan, content.get("defaults"))
-        for name, plan in _mapping(content.get("networks"), "networks").items()
-    ]
+    networks = _networks(_mapping(content.get("networks"), "networks"), content.get("defaults"))
     known = [plan.name for plan in networks]
     rows = [_row(row, known, METHODS[setting]) for row in _list(content.get("rows") or [], "rows")]
     if not rows:
@@ -192,6 +195,30 @@ def parse_config(content: Any) -> AblationConfig:
     return AblationConfig(
         tuple(networks), tuple(rows), tuple(seeds), side, setting, tuple(shots), episodes
     )
+
+
+def _networks(given: Mapping[str, Any], defaults: Any) -> list[NetworkPlan]:
+    """Check all networks; one may be like another that stands before it, but for what it says."""
+    plans: dict[str, NetworkPlan] = {}
+    for name, content in given.items():
+        own = _mapping(content, f"network {name}")
+        like = own.pop("like", None)
+        if like is None:
+            plans[name] = parse_network(f"network {name}", own, defaults)
+            continue
+        if not isinstance(like, str) or like not in plans:
+            hint = did_you_mean(like, plans) if isinstance(like, str) else ""
+            raise InvalidInput(
+                f"network {name}: like names no network before it: {shown(like)}{hint}"
+            )
+        model = plans[like]
+        plan = parse_network(
+            f"network {name}", own, {**model.settings, "recipe": dict(model.recipe)}
+        )
+        if plan.recipe == model.recipe and all(entry in READ_ALONE for entry in own):
+            plan = replace(plan, trained_as=model.trained_as or like)
+        plans[name] = plan
+    return list(plans.values())
 
 
 def _row(given: Any, known: list[str], methods: Sequence[str]) -> RowPlan:

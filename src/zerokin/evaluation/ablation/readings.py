@@ -87,7 +87,7 @@ class Readings:
         }
         if path.exists() and note.exists() and _told(note) == about:
             return path
-        work = self.folder / f"{plan.name}-{part}"
+        work = self.folder / f"{plan.trained_as or plan.name}-{part}"
         learner.fit(dataset, source=self.source, folder=work, quiet=self.quiet)
         used = self._used(dataset) if read is None else read
         features = learner.transform(self.source.select(used))

@@ -74,6 +74,9 @@ class TrainingRun:
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
         network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if recipe.compiled:
+            # In place, so that weights keep their names.
+            network.backbone.model.compile()
         self.shared, self.optimiser = self.accelerator.prepare(network, _optimiser(network, recipe))
         self.average = WeightAverage(network, recipe.average) if recipe.average else None
         self.loss = (
@@ -217,7 +220,9 @@ class TrainingRun:
         self.accelerator.wait_for_everyone()
 
     def release(self) -> None:
-        """Give the network back as it came: Accelerate wraps `forward` for mixed precision."""
+        """Give the network back as it came: not compiled, `forward` without Accelerate's wrap."""
+        # Reading shows other batches in another mode: it would be compiled all over again.
+        self.network.backbone.model._compiled_call_impl = None
         for name in ("forward", "_original_forward"):
             self.network.__dict__.pop(name, None)
 
