@@ -37,6 +37,7 @@ SCENARIOS = {
     ),
     "validation": ({"scores": [10.0, 50.0, 30.0]}, ("validation", 2)),
     "adamw": ({"recipe": {"optimiser": "adamw", "frozen_batch_norm": True}}, ("batch", 8)),
+    "turned": ({"recipe": {"turns": 0.7, "average": 0.9}, "scores": [1.0, 3.0, 2.0]}, ("batch", 8)),
     "no checkpoint yet": ({}, ("batch", 2)),
     "writing a checkpoint": ({}, ("checkpoint", 2)),
     "before an epoch's line": ({}, ("line", 2)),

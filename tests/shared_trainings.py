@@ -22,6 +22,7 @@ from zerokin.features.training.synchronised import SynchronisedBatchNorm
 SCENARIOS = {
     "batch norm": ({}, {}),
     "end-to-end, averaged": ({"head": "end-to-end"}, {"average": 0.9}),
+    "turned": ({}, {"turns": 0.7}),
     "accumulated": ({}, {"accumulation": 3, "clip_norm": 0.5, "frozen_batch_norm": True}),
 }
 

@@ -22,9 +22,12 @@ class HeadOutputs(NamedTuple):
     reconstruction
         For each layer 0, 1, …: how much of a feature its projection loses, ‖f − f̂‖² / ‖f‖², (B,),
         or empty.
+    turns
+        By how many quarters pictures are turned, (B, 4); None from networks that do not tell.
     """
 
     classes: Tensor
     layers: tuple[Tensor, ...] = ()
     auxiliary: tuple[Tensor, ...] = ()
     reconstruction: tuple[Tensor, ...] = ()
+    turns: Tensor | None = None

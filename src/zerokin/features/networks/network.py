@@ -43,6 +43,7 @@ class FeatureNetwork(nn.Module):
             )
         self.backbone = backbone
         self.head = head
+        self.turns: nn.Linear | None = None
 
     def forward(self, pictures: Tensor) -> HeadOutputs:
         """Return logits for pictures (B, 3, H, W)."""
@@ -50,7 +51,23 @@ class FeatureNetwork(nn.Module):
         outputs: HeadOutputs = (
             self.head(features, maps) if self.head.uses_maps else self.head(features)
         )
-        return outputs
+        return outputs if self.turns is None else outputs._replace(turns=self.turns(features))
+
+    def add_turns(self) -> None:
+        """Also tell by how many quarters a picture is turned, until `drop_turns`.
+
+        The layer serves training alone. It starts from zeros, so that there is nothing to draw: it
+        learns itself before it teaches the features.
+        """
+        first = next(self.backbone.parameters())
+        layer = nn.Linear(self.backbone.d_f, 4, device="meta").to_empty(device=first.device)
+        for weight in layer.parameters():
+            nn.init.zeros_(weight)
+        self.turns = layer
+
+    def drop_turns(self) -> None:
+        """Be without the layer of `add_turns` again."""
+        self.turns = None
 
     def features(self, pictures: Tensor) -> Tensor:
         """Return the features of pictures (B, 3, H, W), (B, d_f)."""
@@ -81,7 +98,8 @@ class FeatureNetwork(nn.Module):
                 f"lr and head_multiplier must be above 0: got {lr} and {head_multiplier}"
             )
         rates = {"backbone": lr, "head": lr * head_multiplier}
-        modules = {"backbone": self.backbone, "head": self.head}
+        new = nn.ModuleList([self.head] if self.turns is None else [self.head, self.turns])
+        modules = {"backbone": self.backbone, "head": new}
         groups = [
             {
                 "name": name,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from zerokin.errors import InvalidInput
 from zerokin.features.input.sources import PictureSource
 from zerokin.features.networks.network import FeatureNetwork
-from zerokin.features.training.recipe import Recipe
+from zerokin.features.training.recipe import LATER, Recipe
 from zerokin.features.training.records import Targets
 
 
@@ -52,8 +52,9 @@ def _digest(*arrays: NDArray[Any]) -> str:
 
 def refuse_other(there: dict[str, Any], here: dict[str, Any], path: Path, prefix: str = "") -> None:
     """Refuse a checkpoint of another training, naming what differs."""
-    for name, value in here.items():
-        other = there.get(name)
+    # An option that is off is not written down; first, since it may change what comes after.
+    for name in {**LATER, **here, **there}:
+        value, other = (side.get(name, LATER.get(name)) for side in (here, there))
         if isinstance(value, dict) and isinstance(other, dict):
             refuse_other(other, value, path, f"{name}.")
         elif other != value:

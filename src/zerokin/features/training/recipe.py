@@ -14,6 +14,9 @@ Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
+LATER: dict[str, Any] = {"turns": 0.0}
+"""Options that recipes did not always have, with the values that change nothing."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -46,6 +49,9 @@ class Recipe:
         λ of every superclass layer: one number for all, or one each from the lowest up.
     reconstruction
         μ: weight of self-reconstruction, in mode end-to-end.
+    turns
+        Weight of telling by how many quarters a picture is turned: above 0, half of every batch is
+        turned, by 90, 180 and 270 degrees in equal parts, and the network learns to tell, too.
     side
         Side of the pictures the network sees in training; None for the backbone's own.
     augmentation
@@ -80,6 +86,7 @@ class Recipe:
     head_first: int = 0
     layer_weight: float | tuple[float, ...] = 0.3
     reconstruction: float = 0.0
+    turns: float = 0.0
     side: int | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
     precision: Precision = "auto"
@@ -131,7 +138,7 @@ class Recipe:
             if not self._number(name) > 0:
                 raise InvalidInput(f"{name} must be above 0: got {getattr(self, name)}")
         self._check_layer_weights()
-        for name in ("warmup", "head_first", "weight_decay", "reconstruction"):
+        for name in ("warmup", "head_first", "weight_decay", "reconstruction", "turns"):
             if not self._number(name) >= 0:
                 raise InvalidInput(f"{name} must be 0 or more: got {getattr(self, name)}")
         for name in ("momentum", "average"):
@@ -189,8 +196,15 @@ class Recipe:
         return value
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all settings as plain values, for JSON and YAML."""
+        """Return all settings as plain values, for JSON and YAML.
+
+        Options that came later are left out where they are off: what was written before them still
+        describes the same training.
+        """
         plain = asdict(self)
+        for name, off in LATER.items():
+            if plain[name] == off:
+                del plain[name]
         plain["milestones"] = list(self.milestones)
         if isinstance(self.layer_weight, tuple):
             plain["layer_weight"] = list(self.layer_weight)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,7 @@ from torch import Tensor, nn
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.input.augmentation import training_view
 from zerokin.features.input.sources import PictureSource, Rows
-from zerokin.features.networks.losses import hierarchy_loss, semantic_loss
 from zerokin.features.networks.network import FeatureNetwork
-from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.features.networks.weight_files import read_weights, save_weights
 from zerokin.features.training import checkpoint
 from zerokin.features.training.averaging import WeightAverage
@@ -27,11 +24,13 @@ from zerokin.features.training.draws import epoch_order, seed_dropout, variation
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
+from zerokin.features.training.objective import Objective
 from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Progress, Targets
 from zerokin.features.training.schedule import rate
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
+from zerokin.features.training.turning import turned, turns_of
 
 BEST = "best.safetensors"
 CHECKPOINT_SECONDS = 300.0
@@ -73,17 +72,15 @@ class TrainingRun:
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
+        if recipe.turns:
+            network.add_turns()
         network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         if recipe.compiled:
             # In place, so that weights keep their names.
             network.backbone.model.compile()
         self.shared, self.optimiser = self.accelerator.prepare(network, _optimiser(network, recipe))
         self.average = WeightAverage(network, recipe.average) if recipe.average else None
-        self.loss = (
-            partial(semantic_loss, mu=recipe.reconstruction)
-            if isinstance(network.head, SemanticHead)
-            else hierarchy_loss
-        )
+        self.objective = Objective(network, recipe)
         self.fingerprint = fingerprint(network, source, targets, recipe, origin)
         self.progress = Progress()
         self.kept: dict[str, Tensor] = {}
@@ -220,7 +217,11 @@ class TrainingRun:
         self.accelerator.wait_for_everyone()
 
     def release(self) -> None:
-        """Give the network back as it came: not compiled, `forward` without Accelerate's wrap."""
+        """Give the network back as it came: not compiled, `forward` without Accelerate's wrap.
+
+        What only training needs of it is gone, too.
+        """
+        self.network.drop_turns()
         # Reading shows other batches in another mode: it would be compiled all over again.
         self.network.backbone.model._compiled_call_impl = None
         for name in ("forward", "_original_forward"):
@@ -247,27 +248,29 @@ class TrainingRun:
         """Add the gradient of one part of a batch; return its losses."""
         recipe = self.recipe
         generator = variation_generator(seed=recipe.seed, step=step)
-        drawn = recipe.augmentation.draw(self.batch_size, generator)[self._share(part)]
+        share = self._share(part)
+        drawn = recipe.augmentation.draw(self.batch_size, generator)[share]
+        turns = None
         with torch.no_grad():
             pictures = pictures.to(self.device, non_blocking=True)
             view = training_view(pictures, drawn, self.side)
+            if recipe.turns:
+                turns = turns_of(share.start, len(view), device=self.device)
+                view = turned(view, share.start)
             view = view.contiguous(memory_format=torch.channels_last)
         seed_dropout(seed=recipe.seed, step=step, process=self.accelerator.process_index, part=part)
-        return self.backward(view, rows, last=part == recipe.accumulation - 1)
+        return self.backward(view, rows, turns=turns, last=part == recipe.accumulation - 1)
 
-    def backward(self, view: Tensor, rows: Rows, *, last: bool = True) -> dict[str, Tensor]:
+    def backward(
+        self, view: Tensor, rows: Rows, *, turns: Tensor | None = None, last: bool = True
+    ) -> dict[str, Tensor]:
         """Pass a view of some pictures through the network and back; return the losses."""
         accumulation = self.recipe.accumulation
         index = torch.from_numpy(rows).to(self.device, non_blocking=True)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
             outputs = self.shared(view)
-            loss, parts = self.loss(
-                outputs,
-                self.targets.classes[index],
-                self.targets.layers[index],
-                # A network that learns classes alone has no layers, whatever the data have.
-                self.recipe.layer_weights(len(outputs.layers)),
-            )
+            labels = self.targets.classes[index], self.targets.layers[index]
+            loss, parts = self.objective(outputs, *labels, turns=turns)
             self.accelerator.backward(loss / accumulation)
         losses = {"total": loss.detach(), **parts}
         return {name: value / accumulation for name, value in losses.items()}
