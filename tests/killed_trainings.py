@@ -38,6 +38,10 @@ SCENARIOS = {
     "validation": ({"scores": [10.0, 50.0, 30.0]}, ("validation", 2)),
     "adamw": ({"recipe": {"optimiser": "adamw", "frozen_batch_norm": True}}, ("batch", 8)),
     "turned": ({"recipe": {"turns": 0.7, "average": 0.9}, "scores": [1.0, 3.0, 2.0]}, ("batch", 8)),
+    "turned and taught": (
+        {"recipe": {"turns": 0.7, "distillation": 0.6}, "network": {"dropout": 0.3}, "teacher": 7},
+        ("batch", 8),
+    ),
     "no checkpoint yet": ({}, ("batch", 2)),
     "writing a checkpoint": ({}, ("checkpoint", 2)),
     "before an epoch's line": ({}, ("line", 2)),
@@ -106,6 +110,7 @@ def learn(settings, folder, moment, number):
         return scores[epoch - 1]
 
     learned = network(**settings.get("network", {}))
+    taught_by = settings.get("teacher")
     train(
         learned,
         pictures,
@@ -115,6 +120,7 @@ def learn(settings, folder, moment, number):
         device="cpu",
         validate=validate if scores else None,
         patience=2 if scores else None,
+        teacher=None if taught_by is None else network(seed=taught_by),
         checkpoint_every=3,
         log_every=1,
         quiet=True,

@@ -22,7 +22,7 @@ from zerokin.features.training.synchronised import SynchronisedBatchNorm
 SCENARIOS = {
     "batch norm": ({}, {}),
     "end-to-end, averaged": ({"head": "end-to-end"}, {"average": 0.9}),
-    "turned": ({}, {"turns": 0.7}),
+    "turned and taught": ({}, {"turns": 0.7, "distillation": 0.6}),
     "accumulated": ({}, {"accumulation": 3, "clip_norm": 0.5, "frozen_batch_norm": True}),
 }
 
@@ -39,6 +39,7 @@ def learn(name, folder):
         folder=folder,
         device="cpu",
         log_every=1,
+        teacher=network(seed=7) if "distillation" in settings else None,
         quiet=True,
     )
     return learned

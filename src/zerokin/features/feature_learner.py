@@ -28,6 +28,7 @@ from zerokin.features.networks.backbones import check_backbone
 from zerokin.features.reading import MOST_CROPS, View, read_all
 from zerokin.features.saved import read_features, write_features
 from zerokin.features.start_weights import StartWeights
+from zerokin.features.training.distillation import check_teacher
 from zerokin.features.training.fingerprint import weights_digest
 from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
@@ -209,6 +210,7 @@ class FeatureLearner:
         folder: str | os.PathLike[str] | None = None,
         validation_fold: int | None = None,
         patience: int | None = None,
+        teacher: FeatureLearner | None = None,
         quiet: bool = True,
         **options: Any,
     ) -> FeatureLearner:
@@ -229,6 +231,9 @@ class FeatureLearner:
             has not seen, are named.
         patience
             Stop after so many epochs without a better score on the validation fold.
+        teacher
+            Trained on the same classes and no others: its answers are learned from, too, where the
+            recipe has ``distillation``.
         quiet
             Show no progress.
         options
@@ -240,7 +245,12 @@ class FeatureLearner:
             raise InvalidInput(
                 "patience= needs validation_fold=: nothing else may tell when to stop"
             )
+        taught_by = None
+        if teacher is not None:
+            teacher._check_fitted("the teacher")
+            taught_by = teacher.network_  # kept where a learner teaches itself anew
         self.prepare(dataset, hierarchy)
+        check_teacher(self.network_, self.recipe, taught_by)
         if self.recipe.epochs == 0:
             return self
         source = source or self._open(dataset.pictures, quiet=quiet)
@@ -262,6 +272,7 @@ class FeatureLearner:
             validate=validate,
             patience=patience,
             origin=weights_digest(self.network_),
+            teacher=taught_by,
             quiet=quiet,
             **options,
         )
@@ -325,9 +336,9 @@ class FeatureLearner:
         side = self.settings.side or self.network_.backbone.input_size
         return View(side=side, mirrored=self.settings.mirrored, crops=self.settings.crops)
 
-    def _check_fitted(self) -> None:
+    def _check_fitted(self, what: str = "this FeatureLearner") -> None:
         if not hasattr(self, "network_"):
-            raise InvalidInput("this FeatureLearner is not fitted yet: call fit first")
+            raise InvalidInput(f"{what} is not fitted yet: call fit first")
 
     def _superclasses(self, dataset: Dataset) -> ClassHierarchy | None:
         settings = self.settings

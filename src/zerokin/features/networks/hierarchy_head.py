@@ -79,6 +79,11 @@ class HierarchyHead(nn.Module):
         )
         self.readouts = nn.ModuleList(nn.Linear(hidden, size) for size in chained)
 
+    @property
+    def n_seen(self) -> int:
+        """Number p of seen classes."""
+        return self.class_head.out_features
+
     def forward(self, features: Tensor) -> HeadOutputs:
         """Return logits for features (B, d_f)."""
         classes: Tensor = self.class_head(features)

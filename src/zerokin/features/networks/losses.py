@@ -16,6 +16,8 @@ def hierarchy_loss(
     class_labels: Tensor,
     layer_labels: Tensor,
     weights: float | Sequence[float] = 0.3,
+    *,
+    class_weight: float = 1.0,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the paper's loss: cross-entropy of the classes plus Σ λ_l that of superclass layer l.
 
@@ -31,6 +33,8 @@ def hierarchy_loss(
         Superclass of each picture in each layer, (B, n_r).
     weights
         λ_l, one number for all layers or one each.
+    class_weight
+        Of the classes' own cross-entropy; less than 1 leaves room for what a teacher says of them.
 
     Returns
     -------
@@ -52,8 +56,9 @@ def hierarchy_loss(
     """
     lambdas = _layer_weights(weights, len(outputs.layers))
     _check_labels(outputs, class_labels, layer_labels)
-    total = functional.cross_entropy(outputs.classes, class_labels)
-    parts = {"classes": total.detach()}
+    part = functional.cross_entropy(outputs.classes, class_labels)
+    parts = {"classes": part.detach()}
+    total = class_weight * part
     for suffix, logits_of_layers in (("", outputs.layers), (" linear", outputs.auxiliary)):
         for number, logits in enumerate(logits_of_layers, start=1):
             part = functional.cross_entropy(logits, layer_labels[:, number - 1])
@@ -69,6 +74,7 @@ def semantic_loss(
     weights: float | Sequence[float] = 0.3,
     *,
     mu: float = 0.0,
+    class_weight: float = 1.0,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return `hierarchy_loss` plus μ times the mean reconstruction error of each layer.
 
@@ -77,7 +83,7 @@ def semantic_loss(
 
     Parameters
     ----------
-    outputs, class_labels, layer_labels, weights
+    outputs, class_labels, layer_labels, weights, class_weight
         As for `hierarchy_loss`.
     mu
         Weight of self-reconstruction. A head that reconstructs nothing takes only 0.
@@ -93,7 +99,9 @@ def semantic_loss(
         raise InvalidInput(f"mu must be 0 or more: got {mu}")
     if mu > 0 and not outputs.reconstruction:
         raise InvalidInput(f"mu={mu} needs a head made with reconstruction=True")
-    total, parts = hierarchy_loss(outputs, class_labels, layer_labels, weights)
+    total, parts = hierarchy_loss(
+        outputs, class_labels, layer_labels, weights, class_weight=class_weight
+    )
     lambdas = [1.0, *_layer_weights(weights, len(outputs.layers))]
     for number, errors in enumerate(outputs.reconstruction):
         parts[f"reconstruction {number}"] = errors.mean().detach()

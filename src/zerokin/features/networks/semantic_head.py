@@ -160,6 +160,11 @@ class SemanticHead(nn.Module):
         )
         self.image = None if image_hidden is None else SemanticImage(self.d_z, d_f, image_hidden)
 
+    @property
+    def n_seen(self) -> int:
+        """Number p of seen classes."""
+        return len(self.get_buffer("prototypes_0"))
+
     def forward(self, features: Tensor, maps: Tensor | None = None) -> HeadOutputs:
         """Return logits for features (B, d_f) and feature maps (B, C, h, w) if it reads them."""
         projections = cast("list[SemanticProjection]", list(self.projections))

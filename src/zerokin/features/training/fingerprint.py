@@ -22,9 +22,10 @@ def fingerprint(
     targets: Targets,
     recipe: Recipe,
     origin: str | None,
+    teacher: FeatureNetwork | None = None,
 ) -> dict[str, Any]:
-    """Describe a training: recipe, network, labels, and where its first weights came from."""
-    return {
+    """Describe a training: recipe, network, labels, where its first weights came from, teacher."""
+    described = {
         **recipe.as_dict(),
         "backbone": network.backbone.name,
         "pictures": len(source),
@@ -36,6 +37,11 @@ def fingerprint(
             *(value.cpu().numpy() for value in network.head.buffers(recurse=False))
         ),
     }
+    if teacher is not None:
+        # All of it: its answers depend on the statistics of batch normalisation, too.
+        state = teacher.state_dict().values()
+        described["teacher"] = _digest(*(value.cpu().numpy() for value in state))
+    return described
 
 
 def weights_digest(network: FeatureNetwork) -> str:

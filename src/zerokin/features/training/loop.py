@@ -31,6 +31,7 @@ def train(
     log_every: int = 50,
     tensorboard: bool = False,
     origin: str | None = None,
+    teacher: FeatureNetwork | None = None,
     quiet: bool = False,
 ) -> list[Epoch]:
     """Train a network in place.
@@ -65,6 +66,9 @@ def train(
     origin
         What the network starts from, such as a hash of its first weights: a checkpoint of a
         training with another origin is refused.
+    teacher
+        A trained network of the same classes, whose answers to the same views are learned from,
+        too, where the recipe has ``distillation``. It does not learn.
     quiet
         Show no progress.
 
@@ -84,9 +88,8 @@ def train(
         raise InvalidInput("patience= needs validate= to tell which epoch is best")
     if tensorboard and folder is None:
         raise InvalidInput("tensorboard=True needs a folder to write to")
-    run = TrainingRun(
-        network, source, targets, recipe, None if folder is None else Path(folder), device, origin
-    )
+    place = None if folder is None else Path(folder)
+    run = TrainingRun(network, source, targets, recipe, place, device, origin, teacher)
     try:
         run.resume()
         devices = [run.device] if run.device.type == "cuda" else []

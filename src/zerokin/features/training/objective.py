@@ -11,6 +11,7 @@ from zerokin.features.networks.head_outputs import HeadOutputs
 from zerokin.features.networks.losses import hierarchy_loss, semantic_loss
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
+from zerokin.features.training.distillation import distillation_loss
 from zerokin.features.training.recipe import Recipe
 
 
@@ -27,10 +28,11 @@ class Objective:
 
     def __init__(self, network: FeatureNetwork, recipe: Recipe) -> None:
         self.recipe = recipe
+        class_weight = 1 - recipe.distillation
         self.loss = (
-            partial(semantic_loss, mu=recipe.reconstruction)
+            partial(semantic_loss, mu=recipe.reconstruction, class_weight=class_weight)
             if isinstance(network.head, SemanticHead)
-            else hierarchy_loss
+            else partial(hierarchy_loss, class_weight=class_weight)
         )
 
     def __call__(
@@ -40,6 +42,7 @@ class Objective:
         layer_labels: Tensor,
         *,
         turns: Tensor | None = None,
+        taught: Tensor | None = None,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss, with its gradient, and its parts by name, without weights.
 
@@ -51,11 +54,17 @@ class Objective:
             As for `hierarchy_loss`.
         turns
             By how many quarters each picture is turned, (B,), where the network tells that, too.
+        taught
+            A teacher's logits of the classes, (B, p), where there is a teacher.
         """
         recipe = self.recipe
         # A network that learns classes alone has no layers, whatever the data have.
         weights = recipe.layer_weights(len(outputs.layers))
         total, parts = self.loss(outputs, class_labels, layer_labels, weights)
+        if taught is not None:
+            part = distillation_loss(outputs.classes, taught, recipe.temperature)
+            parts["distillation"] = part.detach()
+            total = total + recipe.distillation * part
         if outputs.turns is not None and turns is not None:
             part = functional.cross_entropy(outputs.turns, turns)
             parts["turns"] = part.detach()

@@ -14,7 +14,7 @@ Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
-LATER: dict[str, Any] = {"turns": 0.0}
+LATER: dict[str, Any] = {"turns": 0.0, "distillation": 0.0, "temperature": 4.0}
 """Options that recipes did not always have, with the values that change nothing."""
 
 
@@ -52,6 +52,9 @@ class Recipe:
     turns
         Weight of telling by how many quarters a picture is turned: above 0, half of every batch is
         turned, by 90, 180 and 270 degrees in equal parts, and the network learns to tell, too.
+    distillation, temperature
+        Share a of the classes' loss that a teacher has, and the temperature T of its answers:
+        (1 − a) × cross-entropy + a T² × KL(teacher ‖ network).
     side
         Side of the pictures the network sees in training; None for the backbone's own.
     augmentation
@@ -87,6 +90,8 @@ class Recipe:
     layer_weight: float | tuple[float, ...] = 0.3
     reconstruction: float = 0.0
     turns: float = 0.0
+    distillation: float = 0.0
+    temperature: float = 4.0
     side: int | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
     precision: Precision = "auto"
@@ -134,7 +139,7 @@ class Recipe:
                     f"{name} must be a whole number from {least}: got {shown(value)}"
                 )
         clipped = () if self.clip_norm is None else ("clip_norm",)
-        for name in ("lr", "head_multiplier", *clipped):
+        for name in ("lr", "head_multiplier", "temperature", *clipped):
             if not self._number(name) > 0:
                 raise InvalidInput(f"{name} must be above 0: got {getattr(self, name)}")
         self._check_layer_weights()
@@ -144,6 +149,8 @@ class Recipe:
         for name in ("momentum", "average"):
             if not 0 <= self._number(name) < 1:
                 raise InvalidInput(f"{name} must be from 0 to below 1: got {getattr(self, name)}")
+        if not 0 <= self._number("distillation") <= 1:
+            raise InvalidInput(f"distillation must be from 0 to 1: got {self.distillation}")
         shares = self.milestones
         if not isinstance(shares, list | tuple) or not all(
             isinstance(share, int | float) and 0 <= share <= 1 for share in shares

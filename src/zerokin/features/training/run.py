@@ -20,6 +20,7 @@ from zerokin.features.networks.weight_files import read_weights, save_weights
 from zerokin.features.training import checkpoint
 from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.display import TrainingDisplay
+from zerokin.features.training.distillation import Teacher, check_teacher
 from zerokin.features.training.draws import epoch_order, seed_dropout, variation_generator
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
@@ -51,8 +52,10 @@ class TrainingRun:
         folder: Path | None,
         device: str | None,
         origin: str | None = None,
+        teacher: FeatureNetwork | None = None,
     ) -> None:
         _check_counts(source, targets)
+        check_teacher(network, recipe, teacher)
         self.network, self.source, self.recipe, self.folder = network, source, recipe, folder
         self.accelerator = make_accelerator(recipe.precision, device)
         self.device: torch.device = self.accelerator.device
@@ -72,6 +75,7 @@ class TrainingRun:
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
+        network.drop_turns()
         if recipe.turns:
             network.add_turns()
         network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -81,7 +85,9 @@ class TrainingRun:
         self.shared, self.optimiser = self.accelerator.prepare(network, _optimiser(network, recipe))
         self.average = WeightAverage(network, recipe.average) if recipe.average else None
         self.objective = Objective(network, recipe)
-        self.fingerprint = fingerprint(network, source, targets, recipe, origin)
+        autocast = self.accelerator.autocast
+        self.teacher = None if teacher is None else Teacher(teacher, self.device, autocast)
+        self.fingerprint = fingerprint(network, source, targets, recipe, origin, teacher)
         self.progress = Progress()
         self.kept: dict[str, Tensor] = {}
 
@@ -267,10 +273,11 @@ class TrainingRun:
         """Pass a view of some pictures through the network and back; return the losses."""
         accumulation = self.recipe.accumulation
         index = torch.from_numpy(rows).to(self.device, non_blocking=True)
+        taught = None if self.teacher is None else self.teacher(view)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
             outputs = self.shared(view)
             labels = self.targets.classes[index], self.targets.layers[index]
-            loss, parts = self.objective(outputs, *labels, turns=turns)
+            loss, parts = self.objective(outputs, *labels, turns=turns, taught=taught)
             self.accelerator.backward(loss / accumulation)
         losses = {"total": loss.detach(), **parts}
         return {name: value / accumulation for name, value in losses.items()}
