@@ -19,6 +19,7 @@ from zerokin.evaluation.ablation.readings import Readings, joined_readings
 from zerokin.evaluation.method import TrainingData
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input import open_source
+from zerokin.features.training.run import TrainingRun
 
 SIDE = 16
 CONFIG = {
@@ -277,3 +278,112 @@ def test_like_must_name_a_network_before(like, said):
     networks = {"whole": {}, "half": {"like": like}, "late": {}}
     with pytest.raises(InvalidInput, match=re.escape(said)):
         parse_config({**CONFIG, "networks": networks})
+
+
+GENERATIONS = {
+    "first": {"mode": "classes"},
+    "second": {"like": "first", "teacher": "first", "recipe": {"distillation": 0.5}},
+    "wider": {"like": "second", "crops": 2},
+    "third": {"like": "second", "teacher": "second"},
+}
+
+
+def generation(name, **changed):
+    row = {"name": "x", "networks": [name], "method": "projection"}
+    networks = {**GENERATIONS, **changed}
+    return parse_config({**CONFIG, "networks": networks, "rows": [row]}).network(name)
+
+
+def test_a_network_like_one_with_a_teacher_has_the_same_teacher():
+    first, second, wider, third = map(generation, GENERATIONS)
+    assert (first.teacher, second.teacher, wider.teacher, third.teacher) == (
+        None,
+        first,
+        first,
+        second,
+    )
+    assert (wider.trained_as, third.trained_as) == ("second", None)
+    alone = {"like": "second", "teacher": None, "recipe": {"distillation": 0.0}}
+    freed = generation("freed", freed=alone)
+    assert freed.teacher is None
+    assert freed.trained_as is None
+
+
+@pytest.fixture
+def readings(pictures, tmp_path):
+    dataset = zerokin.load_dataset(f"folder={pictures}")
+    source = open_source(dataset.pictures, SIDE, quiet=True)
+    return Readings(dataset, source, tmp_path, device="cpu", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("made", "part", "seed", "fold"),
+    [
+        (lambda readings, plan: readings.fold(plan, 2, seed=0), "fold-2", 0, 2),
+        (lambda readings, plan: readings.final(plan, 1), "seed-1", 1, None),
+        (lambda readings, plan: readings.base(plan, 0), "base-0", 0, 1),
+    ],
+)
+def test_a_teacher_is_trained_on_the_very_part_that_its_student_learns_from(
+    readings, monkeypatch, made, part, seed, fold
+):
+    fits, fit = [], FeatureLearner.fit
+
+    def watched(self, given, **options):
+        fits.append((given, options["folder"].name))
+        return fit(self, given, **options)
+
+    monkeypatch.setattr(FeatureLearner, "fit", watched)
+    plan = generation("third")
+    path = made(readings, plan)
+    assert [name for _, name in fits] == [f"{n}-{part}" for n in ("first", "second", "third")]
+    shown = fits[0][0]
+    assert all(given is shown for given, _ in fits)
+    split = readings.dataset.split
+    trained = readings.dataset.evaluation_labels(shown.split.train)
+    assert not split.unseen[trained].any()
+    assert fold is None or not split.folds[fold - 1][trained].any()
+    taught_by = None  # the same by hand, without any folder
+    for taught in (plan.teacher.teacher, plan.teacher, plan):
+        learner = taught.learner(seed, "cpu")
+        taught_by = fit(learner, shown, source=readings.source, teacher=taught_by)
+    used = shown.split.train
+    expected = taught_by.transform(readings.source.select(used))
+    assert np.array_equal(np.load(path)[used], expected.astype(np.float16))
+
+
+def test_a_finished_teacher_is_not_trained_again_and_one_of_another_recipe_is_refused(
+    readings, monkeypatch
+):
+    readings.final(generation("second"), 0)
+    monkeypatch.setattr(TrainingRun, "epoch", None)  # whatever would train now fails
+    readings.final(generation("second"), 0)
+    readings.final(generation("wider"), 0)
+    monkeypatch.undo()
+    other = generation("second", first={"mode": "classes", "recipe": {"lr": 0.1}})
+    with pytest.raises(InvalidInput, match=r"first-seed-0.*is of another training \(lr"):
+        readings.final(other, 0)
+
+
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        (
+            {"teacher": "frist", "recipe": {"distillation": 0.5}},
+            "network taught: teacher names no network before it: 'frist'; did you mean 'first'?",
+        ),
+        (
+            {"teacher": "taught", "recipe": {"distillation": 0.5}},
+            "network taught: teacher names no network before it: 'taught'",
+        ),
+        ({"teacher": ["first"]}, "network taught: teacher names no network before it: ['first']"),
+        ({"teacher": "first"}, "network taught: there is a teacher, but distillation is 0"),
+        (
+            {"recipe": {"distillation": 0.5}},
+            "network taught: distillation 0.5 needs a teacher: name a network before it",
+        ),
+    ],
+)
+def test_a_teacher_must_be_a_network_before_and_have_a_share(network, said):
+    with pytest.raises(InvalidInput, match=re.escape(said)):
+        parse_config({**CONFIG, "networks": {"first": {}, "taught": network}})

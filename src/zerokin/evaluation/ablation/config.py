@@ -38,12 +38,15 @@ class NetworkPlan:
         Of `Recipe`, by name.
     trained_as
         The network that is trained like this one, and only read another way; none by default.
+    teacher
+        The network whose answers this one learns from, too; none by default.
     """
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     recipe: Mapping[str, Any] = field(default_factory=dict)
     trained_as: str | None = None
+    teacher: NetworkPlan | None = None
 
     def learner(self, seed: int | None, device: str | None) -> FeatureLearner:
         """Return an untrained learner, for a seed in place of the recipe's."""
@@ -202,23 +205,53 @@ def _networks(given: Mapping[str, Any], defaults: Any) -> list[NetworkPlan]:
     plans: dict[str, NetworkPlan] = {}
     for name, content in given.items():
         own = _mapping(content, f"network {name}")
-        like = own.pop("like", None)
-        if like is None:
-            plans[name] = parse_network(f"network {name}", own, defaults)
-            continue
-        if not isinstance(like, str) or like not in plans:
-            hint = did_you_mean(like, plans) if isinstance(like, str) else ""
-            raise InvalidInput(
-                f"network {name}: like names no network before it: {shown(like)}{hint}"
-            )
-        model = plans[like]
-        plan = parse_network(
-            f"network {name}", own, {**model.settings, "recipe": dict(model.recipe)}
+        model = _before(name, "like", own.pop("like", None), plans)
+        shared = defaults if model is None else {**model.settings, "recipe": dict(model.recipe)}
+        # What is like another has its teacher, too, unless it says otherwise.
+        teacher = (
+            _before(name, "teacher", own.pop("teacher"), plans)
+            if "teacher" in own
+            else model and model.teacher
         )
-        if plan.recipe == model.recipe and all(entry in READ_ALONE for entry in own):
-            plan = replace(plan, trained_as=model.trained_as or like)
+        plan = replace(parse_network(f"network {name}", own, shared), teacher=teacher)
+        _check_teacher(plan)
+        if model is not None and all(
+            [
+                plan.recipe == model.recipe,
+                plan.teacher == model.teacher,
+                *(entry in READ_ALONE for entry in own),
+            ]
+        ):
+            plan = replace(plan, trained_as=model.trained_as or model.name)
         plans[name] = plan
     return list(plans.values())
+
+
+def _before(
+    name: str, entry: str, given: object, plans: Mapping[str, NetworkPlan]
+) -> NetworkPlan | None:
+    """Return the network that an entry of another names, which must stand before it."""
+    if given is None:
+        return None
+    if not isinstance(given, str) or given not in plans:
+        raise InvalidInput(
+            f"network {name}: {entry} names no network before it: {shown(given)}"
+            f"{did_you_mean(given, plans)}"
+        )
+    return plans[given]
+
+
+def _check_teacher(plan: NetworkPlan) -> None:
+    share = Recipe.from_dict(plan.recipe).distillation
+    if share and plan.teacher is None:
+        raise InvalidInput(
+            f"network {plan.name}: distillation {share} needs a teacher: name a network before it"
+        )
+    if plan.teacher is not None and not share:
+        raise InvalidInput(
+            f"network {plan.name}: there is a teacher, but distillation is 0: set it in the recipe "
+            "to the teacher's share of the loss, such as 0.5"
+        )
 
 
 def _row(given: Any, known: list[str], methods: Sequence[str]) -> RowPlan:

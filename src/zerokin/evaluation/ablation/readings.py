@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from zerokin.data.dataset import Dataset
 from zerokin.evaluation.ablation.config import NetworkPlan
+from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import PictureSource
 from zerokin.features.normaliser import unit_length
 from zerokin.files import replacing
@@ -76,19 +77,16 @@ class Readings:
         *,
         read: NDArray[np.int64] | None = None,
     ) -> Path:
-        learner = plan.learner(seed, self.device)
         path = reading_file(self.folder, plan.name, part)
         note = path.with_suffix(".json")
         about = {
-            "settings": json.loads(json.dumps(dict(plan.settings))),
-            "recipe": learner.recipe.as_dict(),
+            **_described(plan, seed),
             "split": dataset.split.version,
             "stored_side": self.source.side,
         }
         if path.exists() and note.exists() and _told(note) == about:
             return path
-        work = self.folder / f"{plan.trained_as or plan.name}-{part}"
-        learner.fit(dataset, source=self.source, folder=work, quiet=self.quiet)
+        learner = self._trained(plan, dataset, part, seed)
         used = self._used(dataset) if read is None else read
         features = learner.transform(self.source.select(used))
         whole = np.zeros((len(dataset), features.shape[1]), np.float16)
@@ -100,11 +98,34 @@ class Readings:
             temporary.write_text(json.dumps(about_it) + "\n")
         return path
 
+    def _trained(self, plan: NetworkPlan, dataset: Dataset, part: str, seed: int) -> FeatureLearner:
+        """Return a network as it is trained for a part; at once where its training is finished."""
+        teacher = None
+        if plan.teacher is not None:
+            # From the same data set: the teacher of a fold has not seen what validates either.
+            teacher = self._trained(plan.teacher, dataset, part, seed)
+        work = self.folder / f"{plan.trained_as or plan.name}-{part}"
+        learner = plan.learner(seed, self.device)
+        return learner.fit(
+            dataset, source=self.source, folder=work, teacher=teacher, quiet=self.quiet
+        )
+
     @staticmethod
     def _used(dataset: Dataset) -> NDArray[np.int64]:
         """Return the samples a split uses; in a fold, those of test classes do not exist."""
         split = dataset.split
         return np.unique(np.concatenate([split.train, split.test_seen, split.test_unseen]))
+
+
+def _described(plan: NetworkPlan, seed: int) -> dict[str, Any]:
+    """Return how a network is made and read, and the one that teaches it."""
+    described = {
+        "settings": json.loads(json.dumps(dict(plan.settings))),
+        "recipe": plan.learner(seed, None).recipe.as_dict(),
+    }
+    if plan.teacher is not None:
+        described["teacher"] = _described(plan.teacher, seed)
+    return described
 
 
 def _told(note: Path) -> dict[str, Any]:
