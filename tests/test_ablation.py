@@ -12,7 +12,7 @@ from scipy.linalg import solve_sylvester
 
 import zerokin
 from zerokin.errors import InvalidInput
-from zerokin.evaluation.ablation import run_ablation
+from zerokin.evaluation.ablation import run_ablation, zero_shot
 from zerokin.evaluation.ablation.config import parse_config, read_config
 from zerokin.evaluation.ablation.methods import method_for
 from zerokin.evaluation.ablation.readings import Readings, joined_readings
@@ -86,6 +86,37 @@ def test_every_row_is_measured_for_every_seed_and_nothing_is_trained_twice(
     }
     with pytest.raises(AssertionError, match="trained again"):
         list(run_ablation(data, parse_config(changed), tmp_path, device="cpu", quiet=True))
+
+
+def test_rows_that_were_measured_before_a_stop_are_not_measured_again(
+    pictures, tmp_path, monkeypatch
+):
+    measured = []
+    measure = zero_shot.measure
+
+    def noted(data, split, config, row, files, **options):
+        if row.name in measured:
+            raise KeyboardInterrupt
+        measured.append(row.name)
+        return measure(data, split, config, row, files, **options)
+
+    def run(**options):
+        settings = {"device": "cpu", "tune": False, "quiet": True, **options}
+        return list(run_ablation(f"folder={pictures}", parse_config(CONFIG), tmp_path, **settings))
+
+    monkeypatch.setattr(zero_shot, "measure", noted)
+    measured += ["its own scores"]
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    measured[:] = ["class labels"]  # would stop if it were measured again
+    rows = run()
+    assert measured == ["class labels", "its own scores"]
+    assert [row["method"] for row in rows] == ["class labels"] * 4 + ["its own scores"] * 4
+    assert run() == rows
+    for changed in ({"tune": True}, {"validation_only": True}):
+        measured.clear()
+        assert run(**changed) != rows
+        assert measured == ["class labels", "its own scores"]
 
 
 def test_networks_are_trained_in_their_order_and_rows_measured_once_all_of_theirs_are(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from zerokin.data.load import load_dataset
 from zerokin.evaluation.ablation import few_shot, zero_shot
 from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
+from zerokin.evaluation.ablation.measured import MeasuredRows
 from zerokin.evaluation.ablation.readings import Files, Readings
 from zerokin.features.input.sources import open_source
 
@@ -48,7 +49,8 @@ def run_ablation(
     config
         What to train and measure.
     folder
-        For checkpoints and features: called again, the ablation goes on where it stopped.
+        For checkpoints, features and measured rows: called again, the ablation goes on where it
+        stopped.
     device
         Where networks are trained; by default a GPU if there is one.
     jobs
@@ -72,7 +74,10 @@ def run_ablation(
     readings = Readings(dataset, source, Path(folder), device=device, quiet=quiet)
     train = partial(way.train, readings, config, validation_only=validation_only)
     measure = partial(way.measure, data, split, config, validation_only=validation_only, tune=tune)
-    yield from _results(_tasks(config, train), measure, jobs)
+    measured = MeasuredRows(
+        Path(folder), config, data=dataset.provenance.sha256, validation=validation_only, tune=tune
+    )
+    yield from _results(_tasks(config, train), measure, measured, jobs)
 
 
 def _tasks(config: AblationConfig, train: Callable[[NetworkPlan], Files]) -> Iterator[Task]:
@@ -89,21 +94,34 @@ def _tasks(config: AblationConfig, train: Callable[[NetworkPlan], Files]) -> Ite
 
 
 def _results(
-    tasks: Iterator[Task], measure: Callable[[RowPlan, list[Files]], Results], jobs: int
+    tasks: Iterator[Task],
+    measure: Callable[[RowPlan, list[Files]], Results],
+    measured: MeasuredRows,
+    jobs: int,
 ) -> Iterator[dict[str, Any]]:
     """Measure rows in so many processes while the next networks are trained in this one."""
-    if jobs == 1:
-        for row, files in tasks:
-            yield from measure(row, files)
-        return
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
-    waiting: list[Future[Results]] = []
+    pool = (
+        ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+        if jobs > 1
+        else None
+    )
+    waiting: dict[Future[Results], Task] = {}
     try:
         for row, files in tasks:
-            waiting.append(pool.submit(measure, row, files))
-            while waiting and waiting[0].done():
-                yield from waiting.pop(0).result()
-        for future in waiting:
-            yield from future.result()
+            found = measured.find(row, files)
+            if found is None and pool is not None:
+                waiting[pool.submit(measure, row, files)] = (row, files)
+            else:
+                yield from found or _kept(measured, (row, files), measure(row, files))
+            for future in [one for one in waiting if one.done()]:
+                yield from _kept(measured, waiting.pop(future), future.result())
+        for future in as_completed(waiting):
+            yield from _kept(measured, waiting[future], future.result())
     finally:
-        pool.shutdown(cancel_futures=True)
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+
+
+def _kept(measured: MeasuredRows, task: Task, results: Results) -> Results:
+    measured.keep(*task, results)
+    return results

@@ -14,7 +14,7 @@ Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
-LATER: dict[str, Any] = {"turns": 0.0, "distillation": 0.0, "temperature": 4.0}
+LATER: dict[str, Any] = {"compiled": False, "turns": 0.0, "distillation": 0.0, "temperature": 4.0}
 """Options that recipes did not always have, with the values that change nothing."""
 
 

@@ -1,0 +1,60 @@
+"""Rows of an ablation that were measured before: whoever stops it loses none of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from zerokin._version import __version__
+from zerokin.evaluation.ablation.config import AblationConfig, RowPlan
+from zerokin.evaluation.ablation.readings import Files
+from zerokin.files import replacing
+
+Results = list[dict[str, Any]]
+
+
+class MeasuredRows:
+    """Results by all that they depend on, a file each in ``FOLDER/measured``.
+
+    Parameters
+    ----------
+    folder
+        Of the ablation.
+    config
+        Of which seeds, shots and episodes count here.
+    options
+        Whatever else a row's figures depend on.
+    """
+
+    def __init__(self, folder: Path, config: AblationConfig, **options: Any) -> None:
+        self.folder = folder / "measured"
+        self.common = {
+            "zerokin": __version__,
+            "setting": config.setting,
+            "seeds": config.seeds,
+            "shots": config.shots,
+            "episodes": config.episodes,
+            **options,
+        }
+
+    def find(self, row: RowPlan, files: list[Files]) -> Results | None:
+        """Return what was measured for a row from these very features, if anything was."""
+        path = self._path(row, files)
+        if not path.exists():
+            return None
+        found: Results = json.loads(path.read_text(encoding="utf-8"))
+        return found
+
+    def keep(self, row: RowPlan, files: list[Files], results: Results) -> None:
+        """Write what was measured."""
+        with replacing(self._path(row, files)) as temporary:
+            temporary.write_text(json.dumps(results) + "\n", encoding="utf-8")
+
+    def _path(self, row: RowPlan, files: list[Files]) -> Path:
+        # The note beside a reading tells its network, recipe and how the training went.
+        notes = [[path.with_suffix(".json").read_text() for path in of.values()] for of in files]
+        content = json.dumps([self.common, asdict(row), notes])
+        return self.folder / f"{hashlib.sha256(content.encode()).hexdigest()[:20]}.json"
