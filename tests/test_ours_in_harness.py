@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from zerokin.evaluation import ours
 from zerokin.evaluation.method import TrainingData
 from zerokin.evaluation.ours import DEFAULTS, Ours
+from zerokin.projection import FeatureSpectrum
 from zerokin.recognition import ZeroShotClassifier
 
 RNG = np.random.default_rng(0)
@@ -33,3 +35,37 @@ def test_sweep_equals_estimator(number):
     scorer = list(Ours().fit_many(data, TRIALS))[number]
     model = ZeroShotClassifier(**TRIALS[number]).fit(FEATURES, LABELS, semantics=Z)
     np.testing.assert_allclose(scorer(NEW), model.decision_function(NEW), atol=1e-10)
+
+
+def test_later_stages_make_nothing_again_and_score_the_same(monkeypatch):
+    made = []
+
+    class Noted(FeatureSpectrum):
+        def __init__(self, F):
+            made.append(F)
+            super().__init__(F)
+
+    monkeypatch.setattr(ours, "FeatureSpectrum", Noted)
+    data = TrainingData(FEATURES, LABELS, Z)
+    first = [DEFAULTS | {"normalisation": name} for name in ("centre-unit", "unit", "power-unit")]
+    then = [DEFAULTS | {"normalisation": "unit", "hub_weight": weight} for weight in (0.0, 0.3)]
+    list(Ours().fit_many(data, first))
+    assert len(made) == 3
+    scorers = list(Ours().fit_many(data, then))
+    assert len(made) == 3
+    fresh = list(Ours().fit_many(TrainingData(FEATURES, LABELS, Z), then))
+    assert len(made) == 4
+    for again, expected in zip(scorers, fresh, strict=True):
+        np.testing.assert_array_equal(again(NEW), expected(NEW))
+    # What the stage between did not need is gone, and made again.
+    list(Ours().fit_many(data, first[:1]))
+    assert len(made) == 5
+
+
+def test_large_features_are_not_kept_between_stages(monkeypatch):
+    monkeypatch.setattr(ours, "KEPT_BYTES", FEATURES.nbytes)
+    data = TrainingData(FEATURES, LABELS, Z)
+    list(Ours().fit_many(data, [DEFAULTS]))
+    assert data.kept["ours"]._made  # one normalisation is as much as may be kept
+    list(Ours().fit_many(data, [DEFAULTS, DEFAULTS | {"normalisation": "unit"}]))
+    assert not data.kept["ours"]._made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ class TrainingData:
     random_state: int = 0
     taxonomy: Sequence[Sequence[str | None]] | None = None
     """of all classes, where the data knows one: see `ClassHierarchy.from_taxonomy`"""
+    kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    """what a method computed from this data and may need again for further trials"""
 
 
 class Method(ABC):

@@ -28,6 +28,8 @@ from zerokin.recognition.prototypes import PrototypeRule
 
 Made = TypeVar("Made")
 
+KEPT_BYTES = 2**29
+
 MAX_ITER, TOLERANCE = 20, 1e-3  # the classifier's defaults
 DEFAULTS = {
     "alpha": 0.95,
@@ -77,9 +79,11 @@ class Ours(Method):
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; trials that differ late in the chain share all that comes before."""
-        shared = _Shared(data)
+        shared: _Shared = data.kept.setdefault("ours", _Shared(data))
+        shared.drop_others(trials)
         for params in trials:
             yield shared.scorer(params)
+        shared.drop_much()
 
 
 class OursByTaxonomy(Ours):
@@ -90,13 +94,38 @@ class OursByTaxonomy(Ours):
     stages: Sequence[Stage] = (*STAGES[:2], TAXONOMY_STAGE, *STAGES[3:])
 
 
+def _projection_key(params: Params) -> tuple[Hashable, ...]:
+    return tuple(params[name] for name in ("normalisation", "alpha", "beta", "epsilon", "gamma"))
+
+
 class _Shared:
-    """Every stage of fitting, made once for each setting of what it depends on."""
+    """Every stage of fitting, made once for each setting of what it depends on.
+
+    What is made has a key of its kind, what it depends on first of all, and whatever else it does.
+    """
 
     def __init__(self, data: TrainingData) -> None:
         self.data = data
         self.seen = np.unique(data.labels)
-        self._made: dict[Hashable, Any] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}
+
+    def drop_others(self, trials: Sequence[Params]) -> None:
+        """Forget what none of these trials needs: stages go on from the best of the last one."""
+        normalisations = {params["normalisation"] for params in trials}
+        projections = {_projection_key(params) for params in trials}
+
+        def needed(kind: str, what: Hashable) -> bool:
+            if kind == "projection":
+                return what in projections
+            return kind not in ("features", "unit") or what in normalisations
+
+        self._made = {key: made for key, made in self._made.items() if needed(*key[:2])}
+
+    def drop_much(self) -> None:
+        """Forget what takes much memory, since every fold has its own until the next stage."""
+        normalisations = sum(key[0] == "features" for key in self._made)
+        if normalisations * self.data.features.nbytes > KEPT_BYTES:
+            self._made.clear()
 
     def scorer(self, params: Params) -> Scorer:
         normaliser, _, _ = self._features(params)
@@ -115,7 +144,7 @@ class _Shared:
 
         return scores
 
-    def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+    def _once(self, key: tuple[Any, ...], make: Callable[[], Made]) -> Made:
         if key not in self._made:
             self._made[key] = make()
         made: Made = self._made[key]
@@ -135,8 +164,6 @@ class _Shared:
         return self._once(("features", params["normalisation"]), make)
 
     def _projection(self, params: Params) -> NDArray[Any]:
-        names = ("normalisation", "alpha", "beta", "epsilon", "gamma")
-
         def make() -> NDArray[Any]:
             _, spectrum, _ = self._features(params)
             learner = ProjectionLearner(
@@ -157,7 +184,7 @@ class _Shared:
             W: NDArray[Any] = learner.W_
             return W
 
-        return self._once(tuple(params[name] for name in names), make)
+        return self._once(("projection", _projection_key(params)), make)
 
     def _kinship(self, params: Params) -> NDArray[np.float64] | None:
         """Return the kinship of all classes with the seen ones, or None for flat inference."""

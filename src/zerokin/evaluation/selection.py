@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,28 @@ def refuse_without_folds(dataset: Dataset) -> None:
         )
 
 
+class FoldArrays(NamedTuple):
+    """What a fold lends for fitting and for scoring: the same arrays for all trials."""
+
+    training: TrainingData
+    unseen: NDArray[Any]
+    seen: NDArray[Any]
+
+    @classmethod
+    def of(cls, fold: Dataset, random_state: int) -> FoldArrays:
+        """Read the features that a fold needs."""
+        split = fold.split
+        training = TrainingData(
+            np.asarray(fold.features[split.train]),
+            fold.training_labels(),
+            fold.semantics,
+            random_state,
+            fold.classes.taxonomy,
+        )
+        test = (np.asarray(fold.features[rows]) for rows in (split.test_unseen, split.test_seen))
+        return cls(training, *test)
+
+
 class Selector:
     """Tries a method's hyper-parameters on the validation folds of a data set.
 
@@ -99,6 +121,7 @@ class Selector:
         numbers = range(1, n_folds + 1)
         self.folds = folds or [dataset.fold(k, seed=random_state) for k in numbers]
         self.tried: dict[tuple[tuple[str, Any], ...], Trial] = {}
+        self._arrays: dict[int, FoldArrays] = {}
 
     def choose(self, goal: Goal) -> Selection:
         """Go through the method's stages, keeping the best of each."""
@@ -123,23 +146,18 @@ class Selector:
             return
         trials = list(new.values())
         total = len(trials) * len(self.folds)
-        done = (step for fold in self.folds for step in self._measure(fold, trials))
+        done = (step for number in range(len(self.folds)) for step in self._measure(number, trials))
         for _ in track(done, title, total=total, quiet=self.quiet):
             pass
         self.tried.update(new)
 
-    def _measure(self, fold: Dataset, trials: Sequence[Trial]) -> Any:
+    def _measure(self, number: int, trials: Sequence[Trial]) -> Any:
         """Fit every trial on a fold and note what it reaches there."""
+        fold = self.folds[number]
         split = fold.split
-        data = TrainingData(
-            np.asarray(fold.features[split.train]),
-            fold.training_labels(),
-            fold.semantics,
-            self.random_state,
-            fold.classes.taxonomy,
-        )
-        unseen_features = np.asarray(fold.features[split.test_unseen])
-        seen_features = np.asarray(fold.features[split.test_seen])
+        if number not in self._arrays:
+            self._arrays[number] = FoldArrays.of(fold, self.random_state)
+        data, unseen_features, seen_features = self._arrays[number]
         unseen_truth = fold.evaluation_labels(split.test_unseen)
         seen_truth = fold.evaluation_labels(split.test_seen)
         scorers = self.method.fit_many(data, [trial.params for trial in trials])
