@@ -83,13 +83,17 @@ def ablation(
     from zerokin.evaluation.ablation import run_ablation
     from zerokin.evaluation.ablation.config import read_config
     from zerokin.report.bars import ablation_panels, draw_bars
-    from zerokin.report.comparison import as_json, comparison_lines
+    from zerokin.report.comparison import Rows, as_json, comparison_lines, fold_rows
     from zerokin.report.few_shot import few_shot_ablation_lines
-    from zerokin.report.tables import in_markdown, on_screen
+    from zerokin.report.tables import Lines, in_markdown, on_screen
+
+    def lines(measured: Rows) -> Lines:
+        if plan.setting == "few-shot":
+            return few_shot_ablation_lines(measured)
+        return comparison_lines([*measured, *fold_rows(measured)])
 
     plan = read_config(config)
     table = folder / ("validation" if validation else "ablation")
-    lines = few_shot_ablation_lines if plan.setting == "few-shot" else comparison_lines
     order = [row.name for row in plan.rows]
     rows: list[dict[str, Any]] = []
     results = run_ablation(

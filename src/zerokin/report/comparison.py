@@ -55,6 +55,33 @@ def comparison_lines(rows: Rows) -> Lines:
     return Lines(["method", *(heading for _, _, heading in columns)], lines)
 
 
+def fold_rows(rows: Rows) -> list[dict[str, Any]]:
+    """Return rows of what the validation folds said of each method, where its choice tells.
+
+    Examples
+    --------
+    >>> row = {"method": "x", "setting": "pure", "seed": 0, "metrics": {"per_class_top1": 61.24}}
+    >>> chosen = row | {"selection": {"validation": 58.3}}
+    >>> comparison_lines([chosen, *fold_rows([chosen])])
+    Lines(headings=['method', 'folds, pure', 'pure'], lines=[['x', '58.3', '61.2']])
+    """
+    said: dict[tuple[str, str], dict[str, Any]] = {}
+    metrics = {"pure": "per_class_top1", "generalised": "harmonic_mean"}
+    for row in rows:
+        score = row.get("selection", {}).get("validation")
+        if score is not None and row["setting"] in metrics:
+            # The same for all seeds of a row.
+            said.setdefault(
+                (row["method"], row["setting"]),
+                {
+                    "method": row["method"],
+                    "setting": "validation",
+                    "metrics": {metrics[row["setting"]]: score},
+                },
+            )
+    return list(said.values())
+
+
 def _cell(values: Sequence[float], *, digits: int) -> str:
     if not values:
         return ""
