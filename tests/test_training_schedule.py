@@ -11,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_parts import network, recipe, records, source, targets, weights
+from zerokin.errors import InvalidInput
 from zerokin.features.training import Recipe, train
 from zerokin.features.training.averaging import WeightAverage
+from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.draws import epoch_order, seed_dropout, variation_generator
+from zerokin.features.training.log import TrainingLog
 from zerokin.features.training.run import TrainingRun
-from zerokin.features.training.schedule import rate
+from zerokin.features.training.schedule import rate, side_at
 
 STEPS = 4
 
@@ -196,3 +199,48 @@ def _steps(learned, n):
 class _Silent:
     def __getattr__(self, name):
         return lambda *_: None
+
+
+def test_sides_by_hand():
+    assert [side_at(e, 4, first=16, last=40) for e in range(4)] == [16, 24, 32, 40]
+    assert [side_at(e, 3, first=15, last=17) for e in range(3)] == [15, 16, 17]
+
+
+@given(st.integers(1, 300), st.integers(0, 300), st.integers(1, 40))
+def test_sides_grow_from_the_first_to_the_last(first, more, epochs):
+    sides = [side_at(e, epochs, first=first, last=first + more) for e in range(epochs)]
+    assert sides == sorted(sides)
+    assert sides[-1] == first + more
+    assert epochs == 1 or sides[0] == first
+    assert all(first <= side <= first + more for side in sides)
+
+
+def test_pictures_grow_while_a_network_learns_and_after_a_stop_go_on_growing(tmp_path):
+    seen = []
+
+    class Watched(torch.nn.Module):
+        def forward(self, x):
+            seen.append(x.shape[-1])
+            return x
+
+    def learn(folder, n=None):
+        made = network()
+        made.backbone.model.insert(0, Watched())
+        run = TrainingRun(made, source(), targets(), recipe(first_side=8, side=16), folder, "cpu")
+        run.resume()
+        with TrainingLog(folder) as log, TrainingDisplay(12, 3, quiet=True) as display:
+            for _ in range(n or 3 - run.progress.step // 4):
+                run.epoch(log, display, 50, None)
+                run.finish_epoch(None, log)
+        return weights(made)
+
+    learn(tmp_path, n=1)
+    found = learn(tmp_path)
+    assert seen == [8] * 4 + [12] * 4 + [16] * 4
+    whole = learn(tmp_path / "whole")
+    assert all(torch.equal(found[name], whole[name]) for name in whole)
+
+
+def test_pictures_cannot_shrink():
+    with pytest.raises(InvalidInput, match="first_side 20 is above the side it grows to, 16"):
+        train(network(), source(), targets(), recipe(first_side=20), quiet=True)

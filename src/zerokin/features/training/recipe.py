@@ -14,7 +14,13 @@ Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
-LATER: dict[str, Any] = {"compiled": False, "turns": 0.0, "distillation": 0.0, "temperature": 4.0}
+LATER: dict[str, Any] = {
+    "compiled": False,
+    "first_side": None,
+    "turns": 0.0,
+    "distillation": 0.0,
+    "temperature": 4.0,
+}
 """Options that recipes did not always have, with the values that change nothing."""
 
 
@@ -57,6 +63,9 @@ class Recipe:
         (1 − a) × cross-entropy + a T² × KL(teacher ‖ network).
     side
         Side of the pictures the network sees in training; None for the backbone's own.
+    first_side
+        Side in the first epoch, from which it grows evenly to ``side`` in the last: smaller
+        pictures are faster, and what they teach early serves larger ones; None for no growth.
     augmentation
         How pictures are varied.
     precision
@@ -93,6 +102,7 @@ class Recipe:
     distillation: float = 0.0
     temperature: float = 4.0
     side: int | None = None
+    first_side: int | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
     precision: Precision = "auto"
     compiled: bool = False
@@ -128,7 +138,8 @@ class Recipe:
 
     def _check_numbers(self) -> None:
         counts = {"epochs": 0, "batch_size": 1, "accumulation": 1, "seed": 0}
-        for name, least in {**counts, **({} if self.side is None else {"side": 1})}.items():
+        given = [name for name in ("side", "first_side") if getattr(self, name) is not None]
+        for name, least in {**counts, **dict.fromkeys(given, 1)}.items():
             value = getattr(self, name)
             if (
                 not isinstance(value, int)

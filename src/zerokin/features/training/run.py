@@ -29,7 +29,7 @@ from zerokin.features.training.objective import Objective
 from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Progress, Targets
-from zerokin.features.training.schedule import rate
+from zerokin.features.training.schedule import rate, side_at
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
 from zerokin.features.training.turning import turned, turns_of
 
@@ -72,6 +72,11 @@ class TrainingRun:
         self.steps_per_epoch = len(source) // self.batch_size
         self.total_steps = recipe.epochs * self.steps_per_epoch
         self.side = recipe.side or network.backbone.input_size
+        if recipe.first_side is not None and recipe.first_side > self.side:
+            raise InvalidInput(
+                f"first_side {recipe.first_side} is above the side it grows to, {self.side}: "
+                "give a smaller one"
+            )
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
@@ -250,6 +255,13 @@ class TrainingRun:
         start = (part * self.processes + self.accelerator.process_index) * self.part_size
         return slice(start, start + self.part_size)
 
+    def _side_at(self, step: int) -> int:
+        recipe = self.recipe
+        if recipe.first_side is None:
+            return self.side
+        epoch = step // self.steps_per_epoch
+        return side_at(epoch, recipe.epochs, first=recipe.first_side, last=self.side)
+
     def learn_from(self, pictures: Tensor, rows: Rows, step: int, part: int) -> dict[str, Tensor]:
         """Add the gradient of one part of a batch; return its losses."""
         recipe = self.recipe
@@ -259,7 +271,7 @@ class TrainingRun:
         turns = None
         with torch.no_grad():
             pictures = pictures.to(self.device, non_blocking=True)
-            view = training_view(pictures, drawn, self.side)
+            view = training_view(pictures, drawn, self._side_at(step))
             if recipe.turns:
                 turns = turns_of(share.start, len(view), device=self.device)
                 view = turned(view, share.start)

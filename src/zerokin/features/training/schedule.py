@@ -1,10 +1,12 @@
-"""The learning rate as a function of how far the training is: no state to save."""
+"""Learning rate and pictures' side as functions of how far training is: no state to save."""
 
 from __future__ import annotations
 
 from math import cos, pi
 
 from zerokin.features.training.recipe import Recipe
+
+STEP = 4
 
 
 def rate(recipe: Recipe, step: int, steps_per_epoch: int, *, group: str) -> float:
@@ -43,3 +45,22 @@ def rate(recipe: Recipe, step: int, steps_per_epoch: int, *, group: str) -> floa
         passed = sum(epoch / recipe.epochs >= milestone for milestone in recipe.milestones)
         return base * float(0.1**passed)
     return base
+
+
+def side_at(epoch: int, epochs: int, *, first: int, last: int) -> int:
+    """Return the side of the pictures in an epoch, counted from 0: even growth, by fours.
+
+    Examples
+    --------
+    >>> [side_at(epoch, 5, first=60, last=84) for epoch in range(5)]
+    [60, 64, 72, 80, 84]
+    >>> side_at(0, 1, first=60, last=84)
+    84
+    """
+    if epoch >= epochs - 1:
+        return last
+    if epoch == 0:
+        return first
+    grown = first + (last - first) * epoch / (epochs - 1)
+    # No side beside the two that were asked for is odd: halving it again and again would lose rims.
+    return min(max(round(grown / STEP) * STEP, first), last)
