@@ -418,3 +418,10 @@ def test_a_finished_teacher_is_not_trained_again_and_one_of_another_recipe_is_re
 def test_a_teacher_must_be_a_network_before_and_have_a_share(network, said):
     with pytest.raises(InvalidInput, match=re.escape(said)):
         parse_config({**CONFIG, "networks": {"first": {}, "taught": network}})
+
+
+def test_some_rows_alone():
+    config = parse_config(CONFIG)
+    assert [row.name for row in config.only(["its own scores"]).rows] == ["its own scores"]
+    with pytest.raises(InvalidInput, match="no row 'class label'; did you mean 'class labels'"):
+        config.only(["class label"])

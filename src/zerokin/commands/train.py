@@ -71,6 +71,9 @@ def ablation(
     split: SplitName = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     jobs: Annotated[int, typer.Option(help="processes that choose and measure")] = 1,
+    row: Annotated[
+        list[str] | None, typer.Option(help="only this row, and the networks it needs; repeatable")
+    ] = None,
     validation: Annotated[
         bool, typer.Option("--validation", help="only what folds say, to choose networks by")
     ] = False,
@@ -93,8 +96,10 @@ def ablation(
         return comparison_lines([*measured, *fold_rows(measured)])
 
     plan = read_config(config)
+    if row:
+        plan = plan.only(row)
     table = folder / ("validation" if validation else "ablation")
-    order = [row.name for row in plan.rows]
+    order = [one.name for one in plan.rows]
     rows: list[dict[str, Any]] = []
     results = run_ablation(
         data,
@@ -106,11 +111,12 @@ def ablation(
         validation_only=validation,
         tune=tune,
     )
-    for row in results:
-        rows.append(row)
+    for result in results:
+        rows.append(result)
         rows.sort(key=lambda one: order.index(one["method"]))
-        figures = ", ".join(f"{name} {value:.4g}" for name, value in row["metrics"].items())
-        out.print(f"{row['method']}, {row['setting']}, seed {row['seed']}: {figures}", style="dim")
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in result["metrics"].items())
+        about = f"{result['method']}, {result['setting']}, seed {result['seed']}"
+        out.print(f"{about}: {figures}", style="dim")
         for suffix, text in ((".json", as_json(rows)), (".md", in_markdown(lines(rows)))):
             with replacing(table.with_suffix(suffix)) as temporary:
                 temporary.write_text(text, encoding="utf-8")

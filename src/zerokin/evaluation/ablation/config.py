@@ -107,6 +107,14 @@ class AblationConfig:
     shots: tuple[int, ...] = (1, 5)
     episodes: int = 600
 
+    def only(self, names: Sequence[str]) -> AblationConfig:
+        """Return the same with some of its rows alone, named as they are."""
+        known = [row.name for row in self.rows]
+        for name in names:
+            if name not in known:
+                raise InvalidInput(f"there is no row {shown(name)}{did_you_mean(name, known)}")
+        return replace(self, rows=tuple(row for row in self.rows if row.name in names))
+
     def network(self, name: str) -> NetworkPlan:
         """Return a network by name."""
         return next(plan for plan in self.networks if plan.name == name)
