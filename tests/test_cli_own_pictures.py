@@ -323,16 +323,56 @@ def test_what_is_odd_about_a_new_class_is_said_and_the_class_added(zerokin, bund
         (["--backbone", "conv4"], "conv4 without weights knows nothing"),
         (["--backbone", "conv5", "--fine-tune"], "unknown backbone 'conv5'; did you mean 'conv4'?"),
         (["--out", "{other}"], "holds something else than a bundle"),
+        (["--config", "network.yaml"], "--config says how a network is trained: add --fine-tune"),
+        (["--fine-tune", "--config", "nowhere.yaml"], "no configuration at nowhere.yaml"),
+        (["--fine-tune", "--config", "{config}"], "unknown entry 'sise'; did you mean 'side'?"),
     ],
 )
 def test_fit_says_what_is_wrong_before_it_works(zerokin, folder, tmp_path, arguments, line):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "note.txt").write_text("mine")
-    words = [word.format(other=tmp_path / "other") for word in arguments]
+    (tmp_path / "network.yaml").write_text("sise: 32\n")
+    files = {"other": tmp_path / "other", "config": tmp_path / "network.yaml"}
+    words = [word.format(**files) for word in arguments]
     status, _, error = zerokin("fit", f"folder={folder}", "--out", tmp_path / "out", *words)
     assert (status, error.count("\n")) == (2, 1)
     assert line in error
     assert not (tmp_path / "out").exists()
+
+
+def test_a_file_says_how_fit_trains_its_network(zerokin, folder, tmp_path):
+    config = tmp_path / "network.yaml"
+    config.write_text(
+        "{backbone: small, weights: null, side: 24, recipe: {epochs: 1, side: 16, batch_size: 8}}"
+    )
+    arguments = ("--fine-tune", "--no-tune", "--one-network", "--epochs", "9", "--seed", "3")
+    status, *_ = zerokin(
+        "fit", f"folder={folder}", "--out", tmp_path / "out", *arguments, "--config", config
+    )
+    assert status == 0
+    learner = Recogniser.load(tmp_path / "out").learner
+    assert (learner.settings.backbone, learner.settings.mode) == ("small", "end-to-end")
+    assert (learner.settings.side, learner.recipe.side) == (24, 16)
+    # What the file leaves open is the command's.
+    assert (learner.recipe.epochs, learner.recipe.seed, learner.recipe.lr) == (1, 3, 0.006)
+
+
+def test_a_trained_network_teaches_another(zerokin, folder, tmp_path):
+    config = tmp_path / "network.yaml"
+    settings = "backbone: small\nweights: null\nmode: classes\nside: 16\n"
+    config.write_text(f"{settings}recipe: {{epochs: 1, batch_size: 8, side: 16}}\n")
+    common = ("train", f"folder={folder}", "--device", "cpu", "--config", config)
+    assert zerokin(*common, "--out", tmp_path / "first")[0] == 0
+    teacher = ("--teacher", tmp_path / "first" / "model")
+    status, _, error = zerokin(*common, "--out", tmp_path / "second", *teacher)
+    assert (status, error.count("\n")) == (2, 1)
+    assert "distillation is 0" in error
+    config.write_text(
+        f"{settings}recipe: {{epochs: 1, batch_size: 8, side: 16, distillation: 0.5}}\n"
+    )
+    assert zerokin(*common, "--out", tmp_path / "second", *teacher)[0] == 0
+    log = (tmp_path / "second" / "training" / "log.jsonl").read_text()
+    assert "distillation" in json.loads(log.splitlines()[-1])["loss"]
 
 
 def test_fit_does_not_drop_classes_that_were_added_later(zerokin, folder, bundle):

@@ -57,6 +57,12 @@ def fit(
     ] = False,
     mode: Annotated[ModeName, typer.Option(help="with --fine-tune")] = ModeName.end_to_end,
     epochs: Annotated[int, typer.Option(help="with --fine-tune")] = 12,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="with --fine-tune: YAML file of the network and its recipe; what it says counts"
+        ),
+    ] = None,
     fold_networks: Annotated[
         bool,
         typer.Option(
@@ -99,18 +105,21 @@ def fit(
                 f"{'it' if len(dropped) == 1 else 'them'} into classes.csv, choose another --out, "
                 "or drop with --replace"
             )
-        from zerokin.features.training.recipe import Recipe
-
-        learner = {
-            "backbone": backbone,
-            "weights": chosen_weights(backbone, weights, finetune=finetune),
-            "mode": mode.value if finetune else "classes",
-            "recipe": Recipe(epochs=epochs, seed=seed, side=side, **FINE_TUNING),
-            "side": side,
-            "device": device,
-        }
+        if config is not None and not finetune:
+            raise InvalidInput("--config says how a network is trained: add --fine-tune")
+        learner = network_settings(
+            config,
+            {
+                "backbone": backbone,
+                "weights": weights,
+                "mode": mode.value if finetune else "classes",
+                "side": side,
+            },
+            {"epochs": epochs, "seed": seed, "side": side, **FINE_TUNING},
+            finetune=finetune,
+        )
         options = {
-            "learner": learner,
+            "learner": {**learner, "device": device},
             "finetune": finetune,
             "tune": tune,
             "fold_networks": fold_networks,
@@ -133,6 +142,20 @@ def fit(
     if finetune:
         raise InvalidInput(f"--fine-tune is for pictures, but {data} holds {dataset.kind}")
     fit_features(dataset, folder, tune=tune, seed=seed)
+
+
+def network_settings(
+    config: Path | None, settings: dict[str, Any], recipe: dict[str, Any], *, finetune: bool
+) -> dict[str, Any]:
+    """Return what `FeatureLearner` takes: a file's settings on top of the command's."""
+    from zerokin.evaluation.ablation.config import read_network
+    from zerokin.features.training.recipe import Recipe
+
+    plan = read_network(config)
+    made = {**settings, **plan.settings}
+    if "weights" not in plan.settings:
+        made["weights"] = chosen_weights(made["backbone"], made["weights"], finetune=finetune)
+    return {**made, "recipe": Recipe.from_dict({**recipe, **plan.recipe})}
 
 
 def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:

@@ -32,6 +32,9 @@ def train(
     validate: Annotated[
         bool, typer.Option("--validate/--no-validate", help="with --fold: name its classes")
     ] = True,
+    teacher: Annotated[
+        Path | None, typer.Option(help="trained model to learn from, too (recipe: distillation)")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="in place of the recipe's")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="also log for it")] = False,
@@ -42,10 +45,12 @@ def train(
     """
     from zerokin.data import load_dataset
     from zerokin.evaluation.ablation.config import read_network
+    from zerokin.features.feature_learner import FeatureLearner
     from zerokin.features.training.processes import leads
 
     plan = read_network(config)
     learner = plan.learner(seed, device)
+    taught_by = None if teacher is None else FeatureLearner.load(teacher, device=device)
     dataset = load_dataset(data, split=split, semantics=semantics)
     held_out = fold is not None and not validate
     if held_out:
@@ -55,6 +60,7 @@ def train(
         folder=folder / "training",
         validation_fold=None if held_out else fold,
         patience=patience,
+        teacher=taught_by,
         tensorboard=tensorboard,
         quiet=False,
     )
