@@ -21,9 +21,10 @@ from zerokin.data import Dataset, load_dataset
 from zerokin.data.critters.sheet import picture_sheet
 from zerokin.data.decoding import decode_squares
 from zerokin.evaluation.metrics import per_class_top1
-from zerokin.features.feature_learner import FeatureLearner, Mode
+from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.augmentation import Augmentation
 from zerokin.features.input.sources import ResidentSource
+from zerokin.features.network_settings import Mode
 from zerokin.features.training import Recipe
 from zerokin.files import replacing
 from zerokin.hierarchy import ClassHierarchy, tree_text

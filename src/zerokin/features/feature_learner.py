@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from zerokin.data.dataset import Dataset
-from zerokin.data.framing import Framing
 from zerokin.data.pictures import Pictures
-from zerokin.errors import InvalidInput, did_you_mean, shown
+from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.features.device import chosen_device
 from zerokin.features.input.sources import PictureSource, open_source
+from zerokin.features.network_settings import Mode, NetworkSettings
 from zerokin.features.networks import (
     FeatureNetwork,
     HierarchyHead,
@@ -24,8 +23,7 @@ from zerokin.features.networks import (
     create_backbone,
 )
 from zerokin.features.networks.backbone import Backbone
-from zerokin.features.networks.backbones import check_backbone
-from zerokin.features.reading import MOST_CROPS, View, read_all
+from zerokin.features.reading import View, read_all
 from zerokin.features.saved import read_features, write_features
 from zerokin.features.start_weights import StartWeights
 from zerokin.features.training.distillation import check_teacher
@@ -35,117 +33,7 @@ from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Targets
 from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.hierarchy.of_dataset import Grouping, build_hierarchy
-
-# The least and the most; what is more only runs out of memory.
-COUNTS = {
-    "branching": (2, 1_000_000),
-    "crops": (0, MOST_CROPS),
-    "hidden": (1, 1_000_000),
-    "image_hidden": (0, 1_000_000),
-    "side": (1, 10_000),
-    "stored_side": (1, 10_000),
-}
-OPTIONAL_COUNTS = ("image_hidden", "side", "stored_side")
-
-Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end"]
-
-
-@dataclass(frozen=True)
-class NetworkSettings:
-    """What a feature network is made of.
-
-    Parameters
-    ----------
-    backbone, weights, options
-        As for `create_backbone`; options are what it takes beyond them.
-    mode
-        ``"cnn-rnn"``: classes, and superclasses through the paper's LSTM chain;
-        ``"superclass-heads"``: a linear head for each layer instead; ``"classes"``: classes alone;
-        ``"end-to-end"``: features projected to the semantics of every layer.
-    branching, grouping
-        Of the hierarchy, where none is given: ``"kmeans"``, ``"agglomerative"`` or ``"taxonomy"``.
-    hidden, input_scaling, auxiliary_heads
-        Of `HierarchyHead`.
-    scale, centred, attribute_maps, image_hidden
-        Of `SemanticHead`.
-    side
-        Side of the pictures that features are read off; None for the backbone's own.
-    stored_side
-        Side of the pictures in memory, from which crops are taken; by default an eighth more than
-        is shown in training or afterwards, whichever is more.
-    framing
-        How pictures become squares.
-    mirrored
-        Read features off mirrored pictures, too, and average.
-    crops
-        Read features off so many crops, too, the same of every picture, and average.
-    start_share
-        Share of the weights that the backbone began with in those that features are read with, from
-        0 to 1: see `StartWeights`.
-    """
-
-    backbone: str = "tf_efficientnet_lite0"
-    weights: str | None = "packaged"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    mode: Mode = "cnn-rnn"
-    branching: int = 3
-    grouping: Grouping = "kmeans"
-    hidden: int = 128
-    input_scaling: bool = True
-    auxiliary_heads: bool = True
-    scale: float = 20.0
-    centred: bool = True
-    attribute_maps: bool = True
-    image_hidden: int | None = None
-    side: int | None = None
-    stored_side: int | None = None
-    framing: Framing = "whole"
-    mirrored: bool = True
-    crops: int = 0
-    start_share: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, kind in (("mode", Mode), ("grouping", Grouping), ("framing", Framing)):
-            value, known = getattr(self, name), get_args(kind)
-            if value not in known:
-                raise InvalidInput(
-                    f"unknown {name} {shown(value)}{did_you_mean(value, known)} "
-                    f"(known: {', '.join(known)})"
-                )
-        self._check_kinds()
-
-    def _check_kinds(self) -> None:
-        for name in ("input_scaling", "auxiliary_heads", "centred", "attribute_maps", "mirrored"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidInput(f"{name} must be true or false: got {self._shown(name)}")
-        absent = [name for name in OPTIONAL_COUNTS if getattr(self, name) is None]
-        for name, (least, most) in COUNTS.items():
-            value = getattr(self, name)
-            counts = isinstance(value, int) and not isinstance(value, bool)
-            if name not in absent and not (counts and least <= value <= most):
-                raise InvalidInput(
-                    f"{name} must be a whole number from {least} to {most:,}: "
-                    f"got {self._shown(name)}"
-                )
-        share = self.start_share
-        if isinstance(share, bool) or not (isinstance(share, int | float) and 0 <= share <= 1):
-            raise InvalidInput(f"start_share must be from 0 to 1: got {self._shown('start_share')}")
-        scales = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
-        if not (scales and 0 < self.scale < 1e6):
-            raise InvalidInput(f"scale must be a number above 0: got {self._shown('scale')}")
-        if not isinstance(self.backbone, str):
-            raise InvalidInput(f"backbone must be a name: got {self._shown('backbone')}")
-        if not isinstance(self.weights, str | None):
-            raise InvalidInput(f"weights must be a path or a name: got {self._shown('weights')}")
-        if not isinstance(self.options, Mapping) or not all(
-            isinstance(name, str) for name in self.options
-        ):
-            raise InvalidInput(f"options must be names with values: got {self._shown('options')}")
-        check_backbone(self.backbone, self.weights)
-
-    def _shown(self, name: str) -> str:
-        return shown(getattr(self, name))
+from zerokin.hierarchy.of_dataset import build_hierarchy
 
 
 class FeatureLearner:

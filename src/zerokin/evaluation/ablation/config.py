@@ -11,7 +11,8 @@ from typing import Any
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.evaluation.ablation.methods import ZERO_SHOT
 from zerokin.evaluation.few_shot.comparison import VARIANTS, known_few_shot_methods
-from zerokin.features.feature_learner import FeatureLearner, NetworkSettings
+from zerokin.features.feature_learner import FeatureLearner
+from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.training.recipe import Recipe
 from zerokin.files import existing
 

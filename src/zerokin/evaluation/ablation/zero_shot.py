@@ -10,7 +10,7 @@ from zerokin.evaluation.ablation.methods import method_for
 from zerokin.evaluation.ablation.readings import Files, Readings, joined_readings
 from zerokin.evaluation.selection import Goal, Selector, refuse_without_folds
 from zerokin.evaluation.settings import Evaluation
-from zerokin.features.feature_learner import NetworkSettings
+from zerokin.features.network_settings import NetworkSettings
 
 MEASURED: tuple[Goal, ...] = ("pure", "generalised")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -19,9 +19,10 @@ from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.weight_files import read_weights, save_weights
 from zerokin.features.training import checkpoint
 from zerokin.features.training.averaging import WeightAverage
+from zerokin.features.training.batches import Batches
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.distillation import Teacher, check_teacher
-from zerokin.features.training.draws import epoch_order, seed_dropout, variation_generator
+from zerokin.features.training.draws import seed_dropout, variation_generator
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
@@ -61,15 +62,15 @@ class TrainingRun:
         self.device: torch.device = self.accelerator.device
         self.leads: bool = self.accelerator.is_main_process
         self.processes: int = self.accelerator.num_processes
-        self.batch_size = min(recipe.batch_size, len(source))
-        self.part_size, left = divmod(self.batch_size, self.processes * recipe.accumulation)
-        if left:
-            raise InvalidInput(
-                f"a batch of {self.batch_size} cannot be shared evenly by {self.processes} "
-                f"processes × {recipe.accumulation} accumulated parts: change batch_size"
-            )
-        # The rest of an epoch, less than a batch, is left out; another one in every epoch.
-        self.steps_per_epoch = len(source) // self.batch_size
+        self.batches = Batches(
+            len(source),
+            batch_size=recipe.batch_size,
+            seed=recipe.seed,
+            parts=recipe.accumulation,
+            processes=self.processes,
+            process=self.accelerator.process_index,
+        )
+        self.steps_per_epoch = self.batches.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
         self.side = recipe.side or network.backbone.input_size
         if recipe.first_side is not None and recipe.first_side > self.side:
@@ -146,8 +147,8 @@ class TrainingRun:
         self._training_mode()
         sums: dict[str, Tensor] = {}
         carried = dict(progress.sums)
-        feed = self.source.batches(rows for _, _, rows in self._plan(number, first))
-        plan = self._plan(number, first)
+        feed = self.source.batches(r for _, _, r in self.batches.of_epoch(number, first=first))
+        plan = self.batches.of_epoch(number, first=first)
         self.saved = time.perf_counter()
         synchronised = SynchronisedBatchNorm() if self.processes > 1 else nullcontext()
         for step in range(first, (number + 1) * self.steps_per_epoch):
@@ -188,7 +189,7 @@ class TrainingRun:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         seconds = time.perf_counter() - self.started
-        shown = (progress.step - self.first) * self.batch_size
+        shown = (progress.step - self.first) * self.batches.size
         number = progress.step // self.steps_per_epoch
         score = None if validate is None else self._validated(validate)
         epoch = Epoch(
@@ -242,19 +243,6 @@ class TrainingRun:
         """Return the learning rates of the latest step."""
         return {group["name"]: group["lr"] for group in self.optimiser.param_groups}
 
-    def _plan(self, epoch: int, first: int) -> Iterator[tuple[int, int, Rows]]:
-        """Yield step, part and rows of everything this process learns from in the epoch."""
-        order = epoch_order(len(self.source), seed=self.recipe.seed, epoch=epoch)
-        for step in range(first, (epoch + 1) * self.steps_per_epoch):
-            start = (step - epoch * self.steps_per_epoch) * self.batch_size
-            batch = order[start : start + self.batch_size]
-            for part in range(self.recipe.accumulation):
-                yield step, part, batch[self._share(part)]
-
-    def _share(self, part: int) -> slice:
-        start = (part * self.processes + self.accelerator.process_index) * self.part_size
-        return slice(start, start + self.part_size)
-
     def _side_at(self, step: int) -> int:
         recipe = self.recipe
         if recipe.first_side is None:
@@ -266,8 +254,8 @@ class TrainingRun:
         """Add the gradient of one part of a batch; return its losses."""
         recipe = self.recipe
         generator = variation_generator(seed=recipe.seed, step=step)
-        share = self._share(part)
-        drawn = recipe.augmentation.draw(self.batch_size, generator)[share]
+        share = self.batches.share(part)
+        drawn = recipe.augmentation.draw(self.batches.size, generator)[share]
         turns = None
         with torch.no_grad():
             pictures = pictures.to(self.device, non_blocking=True)
