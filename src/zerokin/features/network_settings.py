@@ -57,7 +57,7 @@ class NetworkSettings:
         Read features off so many crops, too, the same of every picture, and average.
     start_share
         Share of the weights that the backbone began with in those that features are read with, from
-        0 to 1: see `StartWeights`.
+        0 to 1: see `~zerokin.features.start_weights.StartWeights`.
     """
 
     backbone: str = "tf_efficientnet_lite0"

@@ -40,7 +40,11 @@ def comparison_lines(rows: Rows) -> Lines:
     >>> comparison_lines([row])
     Lines(headings=['method', 'pure'], lines=[['x', '61.2']])
     """
-    columns = [c for c in COLUMNS if any(row["setting"] == c[0] for row in rows)]
+    columns = [
+        (setting, metric, heading)
+        for setting, metric, heading in COLUMNS
+        if any(row["setting"] == setting and metric in row["metrics"] for row in rows)
+    ]
     lines = []
     for method in dict.fromkeys(row["method"] for row in rows):
         line = [str(method)]
