@@ -29,7 +29,9 @@ unit: $(VENV)/.ready-dev
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not browser"
 
 # Whatever Sphinx warns of, a broken reference or link above all, fails.
+# Pages of names that are gone would be warned of, too: all are written anew.
 docs: $(VENV)/.ready-docs
+	rm -rf docs/reference/generated
 	$(BIN)/sphinx-build --quiet --fresh-env --nitpicky --fail-on-warning --keep-going \
 	  -d build/doctrees docs build/site
 	@echo "build/site/index.html"
