@@ -71,8 +71,8 @@ class Recipe:
     precision
         ``"bfloat16"`` where the device is fast at it; ``"auto"`` takes it on GPUs that have it.
     compiled
-        Compile the backbone before it learns (`torch.compile`): a minute's wait that long trainings
-        on a GPU win back.
+        Compile the backbone before it learns (`torch.compile`), which takes half a minute.
+        ``benchmarks/training_step.py`` tells whether that pays; on CPUs it does not.
     accumulation
         Parts into which a batch is cut when it does not fit into memory at once.
     clip_norm
