@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -15,6 +14,7 @@ from zerokin.evaluation.ablation import few_shot, zero_shot
 from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
 from zerokin.evaluation.ablation.measured import MeasuredRows
 from zerokin.evaluation.ablation.readings import Files, Readings
+from zerokin.evaluation.ablation.workers import make_workers
 from zerokin.features.input.sources import open_source
 
 Results = list[dict[str, Any]]
@@ -99,29 +99,35 @@ def _results(
     measured: MeasuredRows,
     jobs: int,
 ) -> Iterator[dict[str, Any]]:
-    """Measure rows in so many processes while the next networks are trained in this one."""
-    pool = (
-        ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
-        if jobs > 1
-        else None
-    )
-    waiting: dict[Future[Results], Task] = {}
+    """Measure rows in so many processes while the next networks are trained in this one.
+
+    Whoever measures a row keeps it, too: a stop while a network is trained loses none.
+    """
+    pool = make_workers(jobs) if jobs > 1 else None
+    waiting: set[Future[Results]] = set()
     try:
         for row, files in tasks:
             found = measured.find(row, files)
             if found is None and pool is not None:
-                waiting[pool.submit(measure, row, files)] = (row, files)
+                waiting.add(pool.submit(_measured, measure, measured, row, files))
             else:
-                yield from found or _kept(measured, (row, files), measure(row, files))
+                yield from found or _measured(measure, measured, row, files)
             for future in [one for one in waiting if one.done()]:
-                yield from _kept(measured, waiting.pop(future), future.result())
+                waiting.remove(future)
+                yield from future.result()
         for future in as_completed(waiting):
-            yield from _kept(measured, waiting[future], future.result())
+            yield from future.result()
     finally:
         if pool is not None:
             pool.shutdown(cancel_futures=True)
 
 
-def _kept(measured: MeasuredRows, task: Task, results: Results) -> Results:
-    measured.keep(*task, results)
+def _measured(
+    measure: Callable[[RowPlan, list[Files]], Results],
+    measured: MeasuredRows,
+    row: RowPlan,
+    files: list[Files],
+) -> Results:
+    results = measure(row, files)
+    measured.keep(row, files, results)
     return results

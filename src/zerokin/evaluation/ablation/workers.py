@@ -1,0 +1,29 @@
+"""Processes that measure beside the one that trains, and that end with it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from threading import Thread
+
+
+def make_workers(n: int) -> ProcessPoolExecutor:
+    """Return so many processes; they end with this one, even where it is killed."""
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(n, mp_context=spawn, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    # Ctrl-C reaches every process: the one that trains says so, the others need not.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    # They hold both ends of the queue they listen to, and would never notice that it is closed.
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
