@@ -11,6 +11,7 @@ from PIL import Image
 from scipy.linalg import solve_sylvester
 
 import zerokin
+from zerokin.cli import main
 from zerokin.errors import InvalidInput
 from zerokin.evaluation.ablation import run_ablation, zero_shot
 from zerokin.evaluation.ablation.config import parse_config, read_config
@@ -117,6 +118,28 @@ def test_rows_that_were_measured_before_a_stop_are_not_measured_again(
         measured.clear()
         assert run(**changed) != rows
         assert measured == ["class labels", "its own scores"]
+
+
+def test_files_that_were_damaged_are_made_again(pictures, tmp_path):
+    def run():
+        plan, options = parse_config({**CONFIG, "seeds": [0]}), {"tune": False, "quiet": True}
+        rows = run_ablation(f"folder={pictures}", plan, tmp_path, device="cpu", **options)
+        return [(row["method"], row["metrics"]) for row in rows]
+
+    rows = run()
+
+    def cut(path, size):
+        path.write_bytes(path.read_bytes()[:size])
+
+    for file in (tmp_path / "measured").iterdir():
+        cut(file, 50)
+    assert run() == rows
+    read = np.load(tmp_path / "labels-seed-0.npy")
+    for part, suffix, size in (("fold-1", "json", 0), ("seed-0", "npy", 90), ("fold-2", "npy", 0)):
+        cut(tmp_path / f"labels-{part}.{suffix}", size)
+    cut(tmp_path / "labels-fold-3.npy", 300)
+    assert run() == rows
+    np.testing.assert_array_equal(np.load(tmp_path / "labels-seed-0.npy"), read)
 
 
 def test_networks_are_trained_in_their_order_and_rows_measured_once_all_of_theirs_are(
@@ -418,6 +441,19 @@ def test_a_finished_teacher_is_not_trained_again_and_one_of_another_recipe_is_re
 def test_a_teacher_must_be_a_network_before_and_have_a_share(network, said):
     with pytest.raises(InvalidInput, match=re.escape(said)):
         parse_config({**CONFIG, "networks": {"first": {}, "taught": network}})
+
+
+def test_a_row_of_several_networks_may_be_the_only_one(pictures, tmp_path, monkeypatch, capsys):
+    row = {"name": "both", "networks": ["labels", "whole"], "method": "projection"}
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump({**CONFIG, "seeds": [0], "rows": [*CONFIG["rows"], row]}))
+    words = ["ablation", str(file), f"folder={pictures}", "--row", "both", "--no-tune"]
+    monkeypatch.setattr("sys.argv", ["zerokin", *words, "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code in (None, 0), capsys.readouterr().err
+    assert (tmp_path / "out" / "ablation.png").exists()
+    assert not (tmp_path / "out" / "features.png").exists()
 
 
 def test_some_rows_alone():

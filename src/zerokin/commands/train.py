@@ -130,7 +130,8 @@ def ablation(
     out.print(on_screen(lines(rows), title))
     draw_bars(ablation_panels(rows), table.with_suffix(".png"), title=title)
     drawn = [table.with_suffix(".png")]
-    if plan.setting == "zero-shot" and not validation:
+    alone = any(len(one.networks) == 1 for one in plan.rows)
+    if plan.setting == "zero-shot" and alone and not validation:
         drawn.append(_draw_planes(load_dataset(data, split=split), plan, folder))
     out.print(f"drew {', '.join(map(str, drawn))}", soft_wrap=True)
 

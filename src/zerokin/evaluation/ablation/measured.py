@@ -42,10 +42,10 @@ class MeasuredRows:
 
     def find(self, row: RowPlan, files: list[Files]) -> Results | None:
         """Return what was measured for a row from these very features, if anything was."""
-        path = self._path(row, files)
-        if not path.exists():
+        try:
+            found: Results = json.loads(self._path(row, files).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):  # a file that was damaged is made again
             return None
-        found: Results = json.loads(path.read_text(encoding="utf-8"))
         return found
 
     def keep(self, row: RowPlan, files: list[Files], results: Results) -> None:

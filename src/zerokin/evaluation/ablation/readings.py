@@ -84,7 +84,7 @@ class Readings:
             "split": dataset.split.version,
             "stored_side": self.source.side,
         }
-        if path.exists() and note.exists() and _told(note) == about:
+        if _told(note) == about and _whole(path, len(dataset)):
             return path
         learner = self._trained(plan, dataset, part, seed)
         used = self._used(dataset) if read is None else read
@@ -128,10 +128,21 @@ def _described(plan: NetworkPlan, seed: int) -> dict[str, Any]:
     return described
 
 
-def _told(note: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(note.read_text())
-    told.pop("history", None)
-    return told
+def _told(note: Path) -> dict[str, Any] | None:
+    """Return how a reading was made; None where nothing tells."""
+    try:
+        told: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return {name: value for name, value in told.items() if name != "history"}
+
+
+def _whole(path: Path, n: int) -> bool:
+    """Return whether a reading has all of its rows, and not what a full disk left of them."""
+    try:
+        return len(np.load(path, mmap_mode="r")) == n
+    except (FileNotFoundError, ValueError, EOFError):
+        return False
 
 
 def reading_file(folder: Path, network: str, part: str) -> Path:
