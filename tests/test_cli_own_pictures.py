@@ -326,13 +326,16 @@ def test_what_is_odd_about_a_new_class_is_said_and_the_class_added(zerokin, bund
         (["--config", "network.yaml"], "--config says how a network is trained: add --fine-tune"),
         (["--fine-tune", "--config", "nowhere.yaml"], "no configuration at nowhere.yaml"),
         (["--fine-tune", "--config", "{config}"], "unknown entry 'sise'; did you mean 'side'?"),
+        (["--fine-tune", "--config", "{taught}"], "distillation 0.5 needs a teacher, which fit"),
     ],
 )
 def test_fit_says_what_is_wrong_before_it_works(zerokin, folder, tmp_path, arguments, line):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "note.txt").write_text("mine")
     (tmp_path / "network.yaml").write_text("sise: 32\n")
+    (tmp_path / "taught.yaml").write_text("recipe: {distillation: 0.5}\n")
     files = {"other": tmp_path / "other", "config": tmp_path / "network.yaml"}
+    files["taught"] = tmp_path / "taught.yaml"
     words = [word.format(**files) for word in arguments]
     status, _, error = zerokin("fit", f"folder={folder}", "--out", tmp_path / "out", *words)
     assert (status, error.count("\n")) == (2, 1)
@@ -343,7 +346,8 @@ def test_fit_says_what_is_wrong_before_it_works(zerokin, folder, tmp_path, argum
 def test_a_file_says_how_fit_trains_its_network(zerokin, folder, tmp_path):
     config = tmp_path / "network.yaml"
     config.write_text(
-        "{backbone: small, weights: null, side: 24, recipe: {epochs: 1, side: 16, batch_size: 8}}"
+        "{backbone: small, weights: null, side: 24, crops: 2, start_share: 0.25, "
+        "recipe: {epochs: 1, side: 16, first_side: 8, batch_size: 8}}"
     )
     arguments = ("--fine-tune", "--no-tune", "--one-network", "--epochs", "9", "--seed", "3")
     status, *_ = zerokin(
@@ -355,6 +359,15 @@ def test_a_file_says_how_fit_trains_its_network(zerokin, folder, tmp_path):
     assert (learner.settings.side, learner.recipe.side) == (24, 16)
     # What the file leaves open is the command's.
     assert (learner.recipe.epochs, learner.recipe.seed, learner.recipe.lr) == (1, 3, 0.006)
+    card = next((tmp_path / "out").rglob("*.md")).read_text()
+    for line in (
+        "| picture side | 24 |",
+        "| crops read beside each picture | 2 |",
+        "| picture side in training | 8 to 16 |",
+        "| share of the first weights in those used | 0.25 |",
+        "| epochs | 1 |",
+    ):
+        assert line in card
 
 
 def test_a_trained_network_teaches_another(zerokin, folder, tmp_path):

@@ -152,6 +152,12 @@ def network_settings(
     from zerokin.features.training.recipe import Recipe
 
     plan = read_network(config)
+    share = plan.recipe.get("distillation")
+    if share:
+        raise InvalidInput(
+            f"{config}: distillation {share} needs a teacher, which fit has none of: set it "
+            "to 0, or train with zerokin train --teacher"
+        )
     made = {**settings, **plan.settings}
     if "weights" not in plan.settings:
         made["weights"] = chosen_weights(made["backbone"], made["weights"], finetune=finetune)

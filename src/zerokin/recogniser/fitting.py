@@ -282,9 +282,15 @@ def _training(
         "first weights": str(settings.weights or "random"),
         "picture side": network.view.side,
     }
+    if settings.crops:
+        about["crops read beside each picture"] = settings.crops
     if finetune or network.history_:
+        side = recipe.side or network.network_.backbone.input_size
+        grown = "" if recipe.first_side is None else f"{recipe.first_side} to "
         about |= {
             "mode": settings.mode,
+            "picture side in training": f"{grown}{side}",
+            "share of the first weights in those used": settings.start_share,
             "epochs": recipe.epochs,
             "learning rate": recipe.lr,
             "seed of training": recipe.seed,
