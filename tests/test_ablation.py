@@ -275,6 +275,8 @@ def test_the_plain_row_is_the_papers_projection_of_centred_unit_features():
             "unknown entry 'modes'; did you mean 'mode'",
         ),
         ({"networks": {"a": {"recipe": {"epoch": 1}}}}, "unknown setting 'epoch'"),
+        ({"networks": {"a": {"recipes": {}}}}, "'recipes'; did you mean 'recipe'"),
+        ({"networks": {"a": {"techer": "b"}}}, "'techer'; did you mean 'teacher'"),
         ({"networks": ["a"]}, "networks must be names with values"),
     ],
 )

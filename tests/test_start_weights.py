@@ -86,6 +86,13 @@ def test_what_validation_sees_is_what_training_ends_with(critters):
     )
 
 
+def test_scores_of_another_share_do_not_tell_which_epoch_is_best(critters, tmp_path):
+    learner(0.5, epochs=1).fit(critters, validation_fold=1, folder=tmp_path)
+    said = r"validated with side 16, start_share 0\.5 there, .* start_share 1\.0 here"
+    with pytest.raises(InvalidInput, match=said):
+        learner(1.0, epochs=1).fit(critters, validation_fold=1, folder=tmp_path)
+
+
 def test_a_saved_network_is_not_mixed_again(critters, tmp_path):
     half = learner(0.5, epochs=1).fit(critters)
     half.save(tmp_path / "model")

@@ -113,6 +113,7 @@ def test_what_is_left_out_keeps_its_default():
         ({"frozen_batch_norm": "false"}, "frozen_batch_norm must be true or false"),
         ({"compiled": 1}, "compiled must be true or false"),
         ({"first_side": 0}, "first_side must be a whole number from 1"),
+        ({"first_side": 20, "side": 16}, "first_side 20 is above the side it grows to, 16"),
         ({"schedule": "cosin"}, "unknown schedule 'cosin'; did you mean 'cosine'"),
         ({"precision": "float16"}, "unknown precision 'float16'; did you mean 'bfloat16'"),
         ({"augmentation": {"area": [0.5]}}, "area of crops must be two numbers"),

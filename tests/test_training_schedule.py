@@ -242,5 +242,7 @@ def test_pictures_grow_while_a_network_learns_and_after_a_stop_go_on_growing(tmp
 
 
 def test_pictures_cannot_shrink():
-    with pytest.raises(InvalidInput, match="first_side 20 is above the side it grows to, 16"):
-        train(network(), source(), targets(), recipe(first_side=20), quiet=True)
+    made = network()
+    own = made.backbone.input_size
+    with pytest.raises(InvalidInput, match=f"above the side it grows to, {own}: give a smaller"):
+        train(made, source(), targets(), recipe(side=None, first_side=own + 1), quiet=True)

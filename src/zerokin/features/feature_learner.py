@@ -143,12 +143,16 @@ class FeatureLearner:
             return self
         source = source or self._open(dataset.pictures, quiet=quiet)
         start = StartWeights(self.network_.backbone, self.settings.start_share)
-        validate = None
+        origin, validate = weights_digest(self.network_), None
         if validation_fold is not None:
 
             def validate(network: FeatureNetwork) -> float:
                 with start.mixed_in():
                     return unseen_accuracy(network, dataset, source, self.view)
+
+            # Which epoch is best depends on how features are read, too.
+            if reading := self.settings.reading():
+                origin = f"{origin}, validated with {reading}"
 
         self.history_ = train(
             self.network_,
@@ -159,7 +163,7 @@ class FeatureLearner:
             folder=folder,
             validate=validate,
             patience=patience,
-            origin=weights_digest(self.network_),
+            origin=origin,
             teacher=taught_by,
             quiet=quiet,
             **options,

@@ -23,6 +23,9 @@ COUNTS = {
 }
 OPTIONAL_COUNTS = ("image_hidden", "side", "stored_side")
 
+READ_ALONE = ("side", "mirrored", "crops", "start_share")
+"""Settings that say how features are read off a network once it is trained."""
+
 Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end"]
 
 
@@ -118,6 +121,17 @@ class NetworkSettings:
         ):
             raise InvalidInput(f"options must be names with values: got {self._shown('options')}")
         check_backbone(self.backbone, self.weights)
+
+    def reading(self) -> str:
+        """Return how features are read, where that is not the default.
+
+        Examples
+        --------
+        >>> NetworkSettings(crops=2, start_share=0.5).reading()
+        'crops 2, start_share 0.5'
+        """
+        given = ((name, getattr(self, name), getattr(NetworkSettings, name)) for name in READ_ALONE)
+        return ", ".join(f"{name} {value}" for name, value, usual in given if value != usual)
 
     def _shown(self, name: str) -> str:
         return shown(getattr(self, name))

@@ -12,12 +12,11 @@ from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.evaluation.ablation.methods import ZERO_SHOT
 from zerokin.evaluation.few_shot.comparison import VARIANTS, known_few_shot_methods
 from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.network_settings import NetworkSettings
+from zerokin.features.network_settings import READ_ALONE, NetworkSettings
 from zerokin.features.training.recipe import Recipe
 from zerokin.files import existing
 
-READ_ALONE = ("side", "mirrored", "crops", "start_share")
-"""Settings that say how features are read off a network once it is trained."""
+SETTINGS = tuple(entry.name for entry in fields(NetworkSettings))
 
 METHODS = {
     "zero-shot": ("plain", "projection", "ours", "ours-taxonomy", "network"),
@@ -163,7 +162,7 @@ def parse_network(name: str, content: Any, defaults: Any = None) -> NetworkPlan:
         **_mapping(own.pop("recipe", {}), f"recipe of {name}"),
     }
     settings = {**shared, **own}
-    _only(settings, [entry.name for entry in fields(NetworkSettings)], name)
+    _only(settings, (*SETTINGS, "recipe"), name)
     plan = NetworkPlan(name.removeprefix("network "), settings, recipe)
     plan.learner(0, None)  # refuses what is wrong before anything is trained
     return plan
@@ -214,6 +213,7 @@ def _networks(given: Mapping[str, Any], defaults: Any) -> list[NetworkPlan]:
     plans: dict[str, NetworkPlan] = {}
     for name, content in given.items():
         own = _mapping(content, f"network {name}")
+        _only(own, (*SETTINGS, "recipe", "like", "teacher"), f"network {name}")
         model = _before(name, "like", own.pop("like", None), plans)
         shared = defaults if model is None else {**model.settings, "recipe": dict(model.recipe)}
         # What is like another has its teacher, too, unless it says otherwise.

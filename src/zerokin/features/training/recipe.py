@@ -149,6 +149,7 @@ class Recipe:
                 raise InvalidInput(
                     f"{name} must be a whole number from {least}: got {shown(value)}"
                 )
+        self.check_growth(self.side)
         clipped = () if self.clip_norm is None else ("clip_norm",)
         for name in ("lr", "head_multiplier", "temperature", *clipped):
             if not self._number(name) > 0:
@@ -170,6 +171,14 @@ class Recipe:
                 f"milestones must be shares of the training, from 0 to 1 each: got {shown(shares)}"
             )
         object.__setattr__(self, "milestones", tuple(shares))
+
+    def check_growth(self, side: int | None) -> None:
+        """Refuse a first side that is above the one that pictures grow to, where that is known."""
+        if self.first_side is not None and side is not None and self.first_side > side:
+            raise InvalidInput(
+                f"first_side {self.first_side} is above the side it grows to, {side}: "
+                "give a smaller one"
+            )
 
     def _check_layer_weights(self) -> None:
         given = self.layer_weight

@@ -73,11 +73,7 @@ class TrainingRun:
         self.steps_per_epoch = self.batches.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
         self.side = recipe.side or network.backbone.input_size
-        if recipe.first_side is not None and recipe.first_side > self.side:
-            raise InvalidInput(
-                f"first_side {recipe.first_side} is above the side it grows to, {self.side}: "
-                "give a smaller one"
-            )
+        recipe.check_growth(self.side)
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
