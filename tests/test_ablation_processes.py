@@ -19,7 +19,7 @@ SECONDS = 60
 
 PARENT = """
 import os, signal
-from zerokin.evaluation.ablation.workers import make_workers
+from zerokin.workers import make_workers
 if __name__ == "__main__":
     pool = make_workers(2)
     handler = pool.submit(signal.getsignal, signal.SIGINT).result()

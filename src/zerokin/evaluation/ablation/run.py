@@ -14,8 +14,8 @@ from zerokin.evaluation.ablation import few_shot, zero_shot
 from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
 from zerokin.evaluation.ablation.measured import MeasuredRows
 from zerokin.evaluation.ablation.readings import Files, Readings
-from zerokin.evaluation.ablation.workers import make_workers
 from zerokin.features.input.sources import open_source
+from zerokin.workers import make_workers
 
 Results = list[dict[str, Any]]
 Task = tuple[RowPlan, list[Files]]

@@ -1,4 +1,7 @@
-"""Processes that measure beside the one that trains, and that end with it."""
+"""Processes that work beside the one that started them, and that end with it.
+
+Nothing large is imported here: until it is, a process would not yet know when to end.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ def make_workers(n: int) -> ProcessPoolExecutor:
 
 
 def _end_with_parent() -> None:
-    # Ctrl-C reaches every process: the one that trains says so, the others need not.
+    # Ctrl-C reaches every process: the one that started them says so, they need not.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     Thread(target=_wait_for_parent, daemon=True).start()
 
