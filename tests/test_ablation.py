@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -140,6 +141,18 @@ def test_files_that_were_damaged_are_made_again(pictures, tmp_path):
     cut(tmp_path / "labels-fold-3.npy", 300)
     assert run() == rows
     np.testing.assert_array_equal(np.load(tmp_path / "labels-seed-0.npy"), read)
+
+
+def test_features_under_other_semantics_are_refused(pictures, tmp_path):
+    plan = parse_config({**CONFIG, "seeds": [0], "rows": CONFIG["rows"][:1]})
+    options = {"device": "cpu", "tune": False, "validation_only": True, "quiet": True}
+    changed = tmp_path / "changed"
+    shutil.copytree(pictures, changed)
+    list(run_ablation(f"folder={changed}", plan, tmp_path / "out", **options))
+    table = changed / "classes.csv"
+    table.write_text(table.read_text().replace("c0,seen,", "c0,seen,0"))
+    with pytest.raises(InvalidInput, match=r"labels-fold-1\.npy is of other data"):
+        list(run_ablation(f"folder={changed}", plan, tmp_path / "out", **options))
 
 
 def test_networks_are_trained_in_their_order_and_rows_measured_once_all_of_theirs_are(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.data.dataset import Dataset
+from zerokin.errors import InvalidInput
 from zerokin.evaluation.ablation.config import NetworkPlan
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import PictureSource
@@ -83,8 +84,18 @@ class Readings:
             **_described(plan, seed),
             "split": dataset.split.version,
             "stored_side": self.source.side,
+            "data": self.dataset.provenance.sha256,
         }
-        if _told(note) == about and _whole(path, len(dataset)):
+        told = _told(note)
+        if told is not None:
+            # Notes did not always tell.
+            there = told.setdefault("data", about["data"])
+            if there != about["data"]:
+                raise InvalidInput(
+                    f"{path} is of other data (hash {there[:12]} there, "
+                    f"{about['data'][:12]} here): use another folder, or remove this one"
+                )
+        if told == about and _whole(path, len(dataset)):
             return path
         learner = self._trained(plan, dataset, part, seed)
         used = self._used(dataset) if read is None else read
