@@ -208,3 +208,8 @@ def test_a_hub_that_cannot_be_reached_says_what_to_do(monkeypatch):
 def test_a_feature_learner_refuses_what_it_can_know_when_it_is_made(settings, message):
     with pytest.raises(InvalidInput, match=message):
         FeatureLearner(**settings)
+
+
+def test_pictures_that_vanish_in_pooling_are_refused():
+    with pytest.raises(InvalidInput, match="pictures of 8 × 9 pixels are too small for conv4"):
+        create_backbone("conv4")(torch.rand(2, 3, 8, 9))

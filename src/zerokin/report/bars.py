@@ -108,7 +108,7 @@ def _panel(axes: Axes, names: Sequence[str], bars: Mapping[str, Sequence[float]]
         axes.text(height + spread + 1, place, said, va="center", fontsize=8, color=INK)
     axes.set_yticks(range(len(names)))
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlim(0, 1.32 * best)
+    axes.set_xlim(0, 1.32 * max(best, 1.0))
     axes.spines[["top", "right", "bottom"]].set_visible(False)
     axes.spines["left"].set_color(QUIET)
     axes.tick_params(left=False, bottom=False, labelbottom=False, colors=INK)

@@ -95,7 +95,16 @@ class Backbone(nn.Module):
 
     def forward(self, pictures: Tensor) -> BackboneOutput:
         """Return maps and features of pictures (B, 3, H, W)."""
-        return self._extract(self.normalise(pictures))
+        try:
+            return self._extract(self.normalise(pictures))
+        except RuntimeError as error:
+            # Pooling has nothing left to pool: only the layers themselves know how often they halve.
+            if "too small" not in str(error):
+                raise
+            raise InvalidInput(
+                f"pictures of {pictures.shape[2]} × {pictures.shape[3]} pixels are too small for "
+                f"{self.name}: show larger ones"
+            ) from error
 
     def normalise(self, pictures: Tensor) -> Tensor:
         """Return pictures as the model expects them."""
