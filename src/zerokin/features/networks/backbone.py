@@ -98,7 +98,7 @@ class Backbone(nn.Module):
         try:
             return self._extract(self.normalise(pictures))
         except RuntimeError as error:
-            # Pooling has nothing left to pool: only the layers themselves know how often they halve.
+            # Only the layers themselves know how often they halve what they are shown.
             if "too small" not in str(error):
                 raise
             raise InvalidInput(
