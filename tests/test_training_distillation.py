@@ -222,3 +222,22 @@ def test_a_learner_is_taught_by_another_and_saved_without_what_only_training_nee
     assert again.recipe == student.recipe
     shown = pictures.select(np.arange(3))
     assert np.array_equal(again.transform(shown), student.transform(shown))
+
+
+def test_a_teacher_of_as_many_other_classes_is_refused(tmp_path):
+    critters = zerokin.load_dataset("critters")
+    settings = {"weights": None, "options": {"width": 4}, "side": 16, "device": "cpu"}
+    plain = zerokin.FeatureLearner("conv4", "classes", recipe=Recipe(epochs=0), **settings)
+    plain.fit(critters.fold(1)).save(tmp_path / "teacher")
+    teacher = zerokin.FeatureLearner.load(tmp_path / "teacher", device="cpu")
+    folds = [critters.fold(number) for number in (1, 2)]
+    assert len(folds[0].seen) == len(folds[1].seen)
+    assert teacher.classes_ == [folds[0].classes.names[index] for index in folds[0].seen]
+    learner = zerokin.FeatureLearner(
+        "conv4", "classes", recipe=Recipe(epochs=0, distillation=0.5), **settings
+    )
+    learner.fit(folds[0], teacher=teacher)
+    with pytest.raises(InvalidInput, match="the teacher learned other classes than these, such as"):
+        learner.fit(folds[1], teacher=teacher)
+    teacher.classes_ = None  # as networks of earlier versions are read
+    learner.fit(folds[1], teacher=teacher)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from zerokin.data.dataset import Dataset
 from zerokin.data.pictures import Pictures
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.device import chosen_device
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.features.network_settings import Mode, NetworkSettings
@@ -53,6 +53,8 @@ class FeatureLearner:
     network_ : FeatureNetwork
     hierarchy_ : ClassHierarchy or None
     history_ : list of Epoch
+    classes_ : list of str or None
+        Names of the classes that the network learns, in its order; None where nothing tells.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class FeatureLearner:
     network_: FeatureNetwork
     hierarchy_: ClassHierarchy | None
     history_: list[Epoch]
+    classes_: list[str] | None
 
     def __init__(
         self,
@@ -136,6 +139,7 @@ class FeatureLearner:
         taught_by = None
         if teacher is not None:
             teacher._check_fitted("the teacher")
+            _refuse_other_classes(teacher.classes_, _seen_names(dataset))
             taught_by = teacher.network_  # kept where a learner teaches itself anew
         self.prepare(dataset, hierarchy)
         check_teacher(self.network_, self.recipe, taught_by)
@@ -187,7 +191,7 @@ class FeatureLearner:
             )
             head = self._head(backbone, dataset)
         self.network_ = FeatureNetwork(backbone, head).to(self.torch_device)
-        self.history_ = []
+        self.history_, self.classes_ = [], _seen_names(dataset)
         return self
 
     def transform(
@@ -287,5 +291,21 @@ class FeatureLearner:
     @property
     def stored_side(self) -> int:
         """Side of the pictures that crops are taken from."""
-        shown = max(self.view.side, self.recipe.side or self.network_.backbone.input_size)
-        return self.settings.stored_side or round(shown * 1.125)
+        largest = max(self.view.side, self.recipe.side or self.network_.backbone.input_size)
+        return self.settings.stored_side or round(largest * 1.125)
+
+
+def _seen_names(dataset: Dataset) -> list[str]:
+    return [dataset.classes.names[index] for index in dataset.seen]
+
+
+def _refuse_other_classes(there: list[str] | None, here: list[str]) -> None:
+    """Refuse a teacher of other classes, above all one that knows what is held out here."""
+    if there is None or there == here:
+        return
+    others = [name for name in there if name not in here] or [n for n in here if n not in there]
+    what = f"such as {shown(others[0])}" if others else "in another order"
+    raise InvalidInput(
+        f"the teacher learned other classes than these, {what}: give one that was trained on the "
+        "same"
+    )

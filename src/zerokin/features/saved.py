@@ -60,6 +60,7 @@ def write_features(
         "recipe": learner.recipe.as_dict(),
         "head": _described(learner.network_.head),
         "has_hierarchy": learner.hierarchy_ is not None,
+        "classes": learner.classes_,
         "history": [asdict(epoch) for epoch in learner.history_],
     }
     with replacing_folder(folder) as temporary:
@@ -91,6 +92,9 @@ def read_features(
         head = _made(config["head"], backbone.d_f, backbone.channels)
         learner.history_ = [Epoch(**epoch) for epoch in config["history"]]
         has_hierarchy = bool(config["has_hierarchy"])
+        # Networks of earlier versions do not tell.
+        names = config.get("classes")
+        learner.classes_ = None if names is None else [str(name) for name in names]
     except ZerokinError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
