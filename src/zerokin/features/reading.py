@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -134,10 +135,15 @@ def _read(network: FeatureNetwork | Backbone, pictures: Tensor, view: View) -> R
     return Reading(features, torch.cat(semantics) if semantics else None)
 
 
+@cache
+def _crops(n: int) -> tuple[Tensor, ...]:
+    return CROPS.draw(n, torch.Generator().manual_seed(0)).unbind() if n else ()
+
+
 @torch.no_grad()
 def _views(pictures: Tensor, view: View) -> list[Tensor]:
     wholes = [centre_view(pictures, view.side, view.zoom)]
-    for crop in CROPS.draw(view.crops, torch.Generator().manual_seed(0)):
+    for crop in _crops(view.crops):
         wholes.append(training_view(pictures, crop.expand(len(pictures), -1), view.side))
     shown = [whole.contiguous(memory_format=torch.channels_last) for whole in wholes]
     return [*shown, *(whole.flip(3) for whole in shown)] if view.mirrored else shown

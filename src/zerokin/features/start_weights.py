@@ -1,7 +1,7 @@
 """Weights part of the way back to where their training began.
 
-Training moves a backbone towards its training classes, and away from what it knew of all others.
-Between the two ends lie weights that serve classes without pictures better than either.
+Training moves a backbone towards its training classes, and away from what it knew of all others:
+for classes without pictures, weights between the two ends may serve better than the last ones.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import torch
 from torch import Tensor, nn
+
+from zerokin.features.training.averaging import weights_and_statistics
 
 
 class StartWeights:
@@ -36,29 +37,29 @@ class StartWeights:
 
     def __init__(self, backbone: nn.Module, share: float) -> None:
         self.backbone, self.share = backbone, share
-        self.tensors = [value.detach().clone() for value in self._live()] if share else []
+        self.tensors = _copies(backbone) if share else []
 
     def mix_in(self) -> None:
         """Move the backbone's weights towards where they began."""
-        if self.share:
-            live = self._live()
-            torch._foreach_lerp_(live, [t.to(v) for t, v in self._pairs(live)], self.share)
+        for value, start in zip(self._live(), self.tensors, strict=True):
+            value.lerp_(start.to(value), self.share)
 
     @contextmanager
     def mixed_in(self) -> Iterator[None]:
         """Let the backbone have the mixed weights for a while."""
-        kept = [value.clone() for value in self._live()] if self.share else []
+        learned = _copies(self.backbone) if self.share else []
         self.mix_in()
         try:
             yield
         finally:
-            for value, before in zip(self._live() if self.share else [], kept, strict=True):
+            for value, before in zip(self._live(), learned, strict=True):
                 value.copy_(before)
 
-    def _pairs(self, live: list[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
-        return zip(self.tensors, live, strict=True)
-
     def _live(self) -> list[Tensor]:
-        """Weights and statistics; counters and the like stay."""
-        state = self.backbone.state_dict(keep_vars=True)
-        return [value.detach() for value in state.values() if value.is_floating_point()]
+        """Return what is moved: nothing where the share is 0."""
+        found = weights_and_statistics(self.backbone).values() if self.share else []
+        return [value.detach() for value in found]
+
+
+def _copies(backbone: nn.Module) -> list[Tensor]:
+    return [value.detach().clone() for value in weights_and_statistics(backbone).values()]

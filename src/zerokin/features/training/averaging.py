@@ -23,14 +23,15 @@ class WeightAverage:
     def __init__(self, network: nn.Module, decay: float) -> None:
         self.network = network
         self.decay = decay
-        self.tensors = {name: value.detach().clone() for name, value in self._live().items()}
+        live = weights_and_statistics(network)
+        self.tensors = {name: value.detach().clone() for name, value in live.items()}
 
     def update(self, step: int) -> None:
         """Take in the weights after a step, counted from 1."""
         # Early on the average would hang on to the start: there it looks back over about a ninth
         # of the steps so far.
         share = 1 - min(self.decay, step / (step + 9))
-        live = self._live()
+        live = weights_and_statistics(self.network)
         torch._foreach_lerp_(
             [self.tensors[name] for name in live],
             [value.detach() for value in live.values()],
@@ -52,12 +53,13 @@ class WeightAverage:
             self._swap()
 
     def _swap(self) -> None:
-        for name, value in self._live().items():
+        for name, value in weights_and_statistics(self.network).items():
             kept = value.detach().clone()
             value.detach().copy_(self.tensors[name])
             self.tensors[name].copy_(kept)
 
-    def _live(self) -> dict[str, Tensor]:
-        """Weights and statistics; counters and the like are not averaged."""
-        state = self.network.state_dict(keep_vars=True)
-        return {name: value for name, value in state.items() if value.is_floating_point()}
+
+def weights_and_statistics(network: nn.Module) -> dict[str, Tensor]:
+    """Return all that can be averaged, by name: counters and the like cannot."""
+    state = network.state_dict(keep_vars=True)
+    return {name: value for name, value in state.items() if value.is_floating_point()}
