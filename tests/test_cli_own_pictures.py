@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -23,6 +22,14 @@ from zerokin.recogniser.picture_answer import HedgedAnswer, RankedClass, Supercl
 
 TRAINING = ("--backbone", "conv4", "--fine-tune", "--mode", "classes", "--epochs", "1")
 QUICK = (*TRAINING, "--side", "32", "--no-tune", "--one-network", "--device", "cpu")
+
+# Tests that a script runs in the background ignore Ctrl-C, as would whatever they start.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from zerokin.cli import main
+main()
+"""
 
 
 @pytest.fixture
@@ -427,13 +434,16 @@ def test_a_fit_that_is_interrupted_goes_on(zerokin, folder, tmp_path):
     longer = [word if word != "1" else "120" for word in QUICK]
     arguments = ["fit", f"folder={folder}", "--out", out, *longer, "--resume-folder", kept]
     process = subprocess.Popen(
-        [sys.executable, "-m", "zerokin", *map(str, arguments)], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", INTERRUPTIBLE, *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        text=True,
     )
     checkpoint = kept / "network" / "checkpoint.safetensors"
     deadline = time.monotonic() + 60
     while not checkpoint.exists() and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.01)
-    os.kill(process.pid, signal.SIGINT)
+    assert process.poll() is None, "it was over before it was interrupted"
+    process.send_signal(signal.SIGINT)
     error = process.communicate()[1]
     assert process.returncode == 130
     last = f"zerokin: interrupted; the same command goes on from {kept}\n"
