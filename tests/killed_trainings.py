@@ -42,6 +42,7 @@ SCENARIOS = {
         {"recipe": {"turns": 0.7, "distillation": 0.6}, "network": {"dropout": 0.3}, "teacher": 7},
         ("batch", 8),
     ),
+    "pasted": ({"recipe": {"patches": 0.7, "turns": 0.5}}, ("batch", 8)),
     "no checkpoint yet": ({}, ("batch", 2)),
     "writing a checkpoint": ({}, ("checkpoint", 2)),
     "before an epoch's line": ({}, ("line", 2)),

@@ -51,7 +51,7 @@ def test_weights_are_those_of_a_plain_loop_bit_for_bit():
 def test_a_checkpoint_says_nothing_of_options_that_are_off(tmp_path):
     train(network(), source(), targets(), recipe(), folder=tmp_path, device="cpu", quiet=True)
     groups, state = load_checkpoint(tmp_path / "checkpoint.safetensors")
-    later = {"turns", "distillation", "temperature", "teacher"}
+    later = {"turns", "patches", "distillation", "temperature", "teacher"}
     assert not later & state["fingerprint"].keys()
     assert groups["network"].keys() == network().state_dict().keys()
 
@@ -60,7 +60,7 @@ def test_a_checkpoint_that_names_options_which_are_off_is_of_the_same_training(t
     train(network(), source(), targets(), recipe(), folder=tmp_path, device="cpu", quiet=True)
     path = tmp_path / "checkpoint.safetensors"
     groups, state = load_checkpoint(path)
-    state["fingerprint"] |= {"turns": 0.0, "distillation": 0.0, "temperature": 4.0}
+    state["fingerprint"] |= {"turns": 0.0, "patches": 0.0, "distillation": 0.0, "temperature": 4.0}
     save_checkpoint(path, groups, state)
     learned = network()
     train(learned, source(), targets(), recipe(), folder=tmp_path, device="cpu", quiet=True)
@@ -68,6 +68,6 @@ def test_a_checkpoint_that_names_options_which_are_off_is_of_the_same_training(t
 
 
 def test_recipes_are_written_as_before():
-    assert not {"turns", "distillation", "temperature"} & Recipe().as_dict().keys()
+    assert not {"turns", "patches", "distillation", "temperature"} & Recipe().as_dict().keys()
     on = Recipe(turns=0.5, distillation=0.3, temperature=2.0).as_dict()
     assert (on["turns"], on["distillation"], on["temperature"]) == (0.5, 0.3, 2.0)

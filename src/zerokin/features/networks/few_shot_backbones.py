@@ -44,18 +44,26 @@ def conv4(*, width: int = 64, input_size: int = SIDE, flatten: bool = False) -> 
     )
 
 
-def resnet12(*, dropout: float = 0.0, input_size: int = SIDE) -> Backbone:
+def resnet12(*, dropout: float = 0.0, drop_block: float = 0.0, input_size: int = SIDE) -> Backbone:
     """Return ResNet-12: four residual blocks of 64, 160, 320 and 640 channels.
 
     Parameters
     ----------
     dropout
         Probability of dropping a value after each block.
+    drop_block
+        Share of the maps after the last two blocks that is dropped in squares of five (DropBlock,
+        Ghiasi, Lin & Le 2018), in the place of values there.
     input_size
         Side of the pictures.
     """
     _check_dropout(dropout)
-    blocks = [_ResNet12Block(i, o, dropout) for i, o in pairwise((3, 64, 160, 320, 640))]
+    _check_dropout(drop_block, "drop_block")
+    dropped: list[nn.Module] = [nn.Dropout(dropout) for _ in range(4)]
+    if drop_block:
+        dropped[2:] = [DropBlock(drop_block), DropBlock(drop_block)]
+    widths = pairwise((3, 64, 160, 320, 640))
+    blocks = [_ResNet12Block(i, o, drop) for (i, o), drop in zip(widths, dropped, strict=True)]
     model = _initialised(nn.Sequential(*blocks))
     return Backbone(
         "resnet12", model, channels=640, d_f=640, input_size=input_size, normalisation=IMAGENET
@@ -140,8 +148,38 @@ FEW_SHOT: dict[str, Callable[..., Backbone]] = {
 }
 
 
+class DropBlock(nn.Module):
+    """Drops squares of maps while it learns, and makes up for them in what is left.
+
+    Parameters
+    ----------
+    share
+        Of a map's positions that are dropped, where squares do not overlap.
+    size
+        Side of a square; of the whole map where that is smaller.
+    """
+
+    def __init__(self, share: float, size: int = 5) -> None:
+        super().__init__()
+        self.share, self.size = share, size
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return x
+        batch, channels, height, width = x.shape
+        size = min(self.size, height, width)
+        places = (height - size + 1, width - size + 1)
+        rate = self.share * height * width / (size**2 * places[0] * places[1])
+        # Channels last, as the maps of a training are.
+        drawn = torch.rand(batch, *places, channels, device=x.device).permute(0, 3, 1, 2)
+        corners = functional.pad((drawn < rate).to(x.dtype), [size - 1] * 4)
+        kept = 1 - functional.max_pool2d(corners, size, stride=1)
+        # Of all channels that would be dropped at once, nothing could be made up for.
+        return x * kept * (kept.numel() / kept.sum(dtype=torch.float32).clamp(min=1)).to(x.dtype)
+
+
 class _ResNet12Block(nn.Module):
-    def __init__(self, before: int, width: int, dropout: float) -> None:
+    def __init__(self, before: int, width: int, drop: nn.Module) -> None:
         super().__init__()
         layers: list[nn.Module] = []
         for number, channels in enumerate((before, width, width)):
@@ -151,7 +189,7 @@ class _ResNet12Block(nn.Module):
         self.shortcut = nn.Sequential(
             nn.Conv2d(before, width, 1, bias=False), nn.BatchNorm2d(width)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = drop
 
     def forward(self, x: Tensor) -> Tensor:
         joined = functional.leaky_relu(self.residual(x) + self.shortcut(x), 0.1)
@@ -195,6 +233,6 @@ def _initialised(model: nn.Module) -> nn.Module:
     return model
 
 
-def _check_dropout(dropout: float) -> None:
-    if not 0 <= dropout < 1:
-        raise InvalidInput(f"dropout must be at least 0 and below 1: got {dropout}")
+def _check_dropout(share: float, name: str = "dropout") -> None:
+    if not 0 <= share < 1:
+        raise InvalidInput(f"{name} must be at least 0 and below 1: got {share}")

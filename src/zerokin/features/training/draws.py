@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-ORDER, VARIATION, DROPOUT = 0, 1, 2
+ORDER, VARIATION, DROPOUT, PATCH = 0, 1, 2, 3
 
 
 def epoch_order(n: int, *, seed: int, epoch: int) -> NDArray[np.int64]:
@@ -23,6 +23,11 @@ def epoch_order(n: int, *, seed: int, epoch: int) -> NDArray[np.int64]:
 def variation_generator(*, seed: int, step: int) -> torch.Generator:
     """Return the generator from which the variations of a step's pictures are drawn."""
     return torch.Generator().manual_seed(_mixed(seed, VARIATION, step))
+
+
+def patch_generator(*, seed: int, step: int) -> torch.Generator:
+    """Return the generator from which the patch of a step is drawn."""
+    return torch.Generator().manual_seed(_mixed(seed, PATCH, step))
 
 
 def seed_dropout(*, seed: int, step: int, process: int, part: int) -> None:

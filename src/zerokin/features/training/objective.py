@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -43,6 +44,7 @@ class Objective:
         *,
         turns: Tensor | None = None,
         taught: Tensor | None = None,
+        patches: tuple[float, Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss, with its gradient, and its parts by name, without weights.
 
@@ -56,11 +58,19 @@ class Objective:
             By how many quarters each picture is turned, (B,), where the network tells that, too.
         taught
             A teacher's logits of the classes, (B, p), where there is a teacher.
+        patches
+            Where something is pasted into the pictures: the share of their area, and the labels of
+            what is pasted, like ``class_labels`` and ``layer_labels``.
         """
         recipe = self.recipe
         # A network that learns classes alone has no layers, whatever the data have.
         weights = recipe.layer_weights(len(outputs.layers))
         total, parts = self.loss(outputs, class_labels, layer_labels, weights)
+        if patches is not None:
+            share, *labels = patches
+            other, parts_of_other = self.loss(outputs, *labels, weights)
+            total = torch.lerp(total, other, share)
+            parts = {k: torch.lerp(part, parts_of_other[k], share) for k, part in parts.items()}
         if taught is not None:
             part = distillation_loss(outputs.classes, taught, recipe.temperature)
             parts["distillation"] = part.detach()

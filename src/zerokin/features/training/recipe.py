@@ -18,6 +18,7 @@ LATER: dict[str, Any] = {
     "compiled": False,
     "first_side": None,
     "turns": 0.0,
+    "patches": 0.0,
     "distillation": 0.0,
     "temperature": 4.0,
 }
@@ -58,6 +59,9 @@ class Recipe:
     turns
         Weight of telling by how many quarters a picture is turned: above 0, half of every batch is
         turned, by 90, 180 and 270 degrees in equal parts, and the network learns to tell, too.
+    patches
+        Probability that a step pastes a patch of its neighbour into every picture; the labels of
+        both then share the loss by area (CutMix, Yun et al. 2019).
     distillation, temperature
         Share a of the classes' loss that a teacher has, and the temperature T of its answers:
         (1 − a) × cross-entropy + a T² × KL(teacher ‖ network).
@@ -99,6 +103,7 @@ class Recipe:
     layer_weight: float | tuple[float, ...] = 0.3
     reconstruction: float = 0.0
     turns: float = 0.0
+    patches: float = 0.0
     distillation: float = 0.0
     temperature: float = 4.0
     side: int | None = None
@@ -161,8 +166,9 @@ class Recipe:
         for name in ("momentum", "average"):
             if not 0 <= self._number(name) < 1:
                 raise InvalidInput(f"{name} must be from 0 to below 1: got {getattr(self, name)}")
-        if not 0 <= self._number("distillation") <= 1:
-            raise InvalidInput(f"distillation must be from 0 to 1: got {self.distillation}")
+        for name in ("patches", "distillation"):
+            if not 0 <= self._number(name) <= 1:
+                raise InvalidInput(f"{name} must be from 0 to 1: got {getattr(self, name)}")
         shares = self.milestones
         if not isinstance(shares, list | tuple) or not all(
             isinstance(share, int | float) and 0 <= share <= 1 for share in shares

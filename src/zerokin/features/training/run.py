@@ -27,6 +27,13 @@ from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
 from zerokin.features.training.objective import Objective
+from zerokin.features.training.pasting import (
+    Patch,
+    check_pairs,
+    draw_patch,
+    neighbours,
+    pasted,
+)
 from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Progress, Targets
@@ -70,6 +77,7 @@ class TrainingRun:
             processes=self.processes,
             process=self.accelerator.process_index,
         )
+        check_pairs(recipe.patches, self.batches.part_size)
         self.steps_per_epoch = self.batches.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
         self.side = recipe.side or network.backbone.input_size
@@ -252,19 +260,29 @@ class TrainingRun:
         generator = variation_generator(seed=recipe.seed, step=step)
         share = self.batches.share(part)
         drawn = recipe.augmentation.draw(self.batches.size, generator)[share]
+        patch = draw_patch(recipe.patches, seed=recipe.seed, step=step) if recipe.patches else None
         turns = None
         with torch.no_grad():
             pictures = pictures.to(self.device, non_blocking=True)
             view = training_view(pictures, drawn, self._side_at(step))
+            if patch is not None:
+                view = pasted(view, patch)
             if recipe.turns:
                 turns = turns_of(share.start, len(view), device=self.device)
                 view = turned(view, share.start)
             view = view.contiguous(memory_format=torch.channels_last)
         seed_dropout(seed=recipe.seed, step=step, process=self.accelerator.process_index, part=part)
-        return self.backward(view, rows, turns=turns, last=part == recipe.accumulation - 1)
+        last = part == recipe.accumulation - 1
+        return self.backward(view, rows, turns=turns, patch=patch, last=last)
 
     def backward(
-        self, view: Tensor, rows: Rows, *, turns: Tensor | None = None, last: bool = True
+        self,
+        view: Tensor,
+        rows: Rows,
+        *,
+        turns: Tensor | None = None,
+        patch: Patch | None = None,
+        last: bool = True,
     ) -> dict[str, Tensor]:
         """Pass a view of some pictures through the network and back; return the losses."""
         accumulation = self.recipe.accumulation
@@ -272,8 +290,13 @@ class TrainingRun:
         taught = None if self.teacher is None else self.teacher(view)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
             outputs = self.shared(view)
-            labels = self.targets.classes[index], self.targets.layers[index]
-            loss, parts = self.objective(outputs, *labels, turns=turns, taught=taught)
+            classes, layers = self.targets.classes[index], self.targets.layers[index]
+            patches = None
+            if patch is not None:
+                patches = patch.share(view.shape[-1]), neighbours(classes), neighbours(layers)
+            loss, parts = self.objective(
+                outputs, classes, layers, turns=turns, taught=taught, patches=patches
+            )
             self.accelerator.backward(loss / accumulation)
         losses = {"total": loss.detach(), **parts}
         return {name: value / accumulation for name, value in losses.items()}
