@@ -99,7 +99,9 @@ def test_rows_are_what_the_evaluation_says_of_the_networks_features(folder, tmp_
     expected = FewShotEvaluation(dataset, plan, quiet=True).run(method)[0]
     assert rows[-1]["metrics"] == expected.metrics
     table = few_shot_ablation_lines(rows)
-    assert table.headings[1:] == ["5-way 1-shot", "5-way 3-shot", "zero-shot hit@1", "hit@5"]
+    test = ["5-way 1-shot", "5-way 3-shot", "zero-shot hit@1", "hit@5"]
+    assert table.headings[1:] == ["validation, 1-shot", "validation, 3-shot", *test]
+    assert table.lines[-1][2] == f"{expected.selection['validation']:.1f}"
     assert [line[0] for line in table.lines] == ["shots", "no shots", "superclasses"]
 
 

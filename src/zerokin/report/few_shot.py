@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -88,25 +89,57 @@ def few_shot_table(rows: Rows, title: str) -> Table:
 def few_shot_ablation_lines(rows: Rows) -> Lines:
     """Return a line per row of a few-shot ablation: accuracy for each shot, then zero-shot hits.
 
+    What validation classes said comes first, where the choice of a row tells: whoever prefers one
+    of the rows must do so by these columns.
+
     Examples
     --------
     >>> shot = {"top1": 61.24, "ci95": 0.81, "shots": 1, "way": 5}
     >>> rows = [{"method": "x", "metrics": shot}, {"method": "y", "metrics": {"top1": 7.0}}]
     >>> few_shot_ablation_lines(rows).lines
     [['x', '61.2 ± 0.8', '', ''], ['y', '', '7.0', '']]
+    >>> few_shot_ablation_lines([{**rows[0], "selection": {"validation": 63.0}}])
+    Lines(headings=['method', 'validation, 1-shot', ...], lines=[['x', '63.0', '61.2 ± 0.8']])
     """
     with_shots = [row for row in rows if "shots" in row["metrics"]]
-    found = few_shot_lines(with_shots)
-    by_shots = {line[0]: line[1:] for line in found.lines}
-    hits = ("top1", "hit5") if len(with_shots) < len(rows) else ()
+    parts = [_validation_lines(with_shots), few_shot_lines(with_shots), _zero_shot_lines(rows)]
+    cells = [{line[0]: line[1:] for line in part.lines} for part in parts]
+    widths = [len(part.headings) - 1 for part in parts]
     lines = []
-    for method in dict.fromkeys(row["method"] for row in rows):
-        without = [r["metrics"] for r in rows if r["method"] == method and r not in with_shots]
-        measured = [[m[name] for m in without if name in m] for name in hits]
-        cells = [f"{mean(values):.1f}" if values else "" for values in measured]
-        lines.append([str(method), *by_shots.get(method, [""] * len(found.headings[1:])), *cells])
-    names = {"top1": "zero-shot hit@1", "hit5": "hit@5"}
-    return Lines([*found.headings, *(names[hit] for hit in hits)], lines)
+    for method in dict.fromkeys(str(row["method"]) for row in rows):
+        found = (of.get(method, [""] * n) for of, n in zip(cells, widths, strict=True))
+        lines.append([method, *chain(*found)])
+    return Lines(["method", *chain(*(part.headings[1:] for part in parts))], lines)
+
+
+def _validation_lines(rows: Rows) -> Lines:
+    """Return what validation classes said of each row with shots, where its choice tells."""
+    said: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        score = row.get("selection", {}).get("validation")
+        if score is not None:
+            of_row = said.setdefault(str(row["method"]), {})
+            of_row.setdefault(row["metrics"]["shots"], []).append(score)
+    shots = list(dict.fromkeys(number for of_row in said.values() for number in of_row))
+    return Lines(
+        ["method", *(f"validation, {number}-shot" for number in shots)],
+        [
+            [name, *(f"{mean(of[number]):.1f}" if number in of else "" for number in shots)]
+            for name, of in said.items()
+        ],
+    )
+
+
+def _zero_shot_lines(rows: Rows) -> Lines:
+    """Return hit@1 and hit@5 of the rows that name classes without any shot."""
+    without = [row for row in rows if "shots" not in row["metrics"]]
+    names = {"top1": "zero-shot hit@1", "hit5": "hit@5"} if without else {}
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in without):
+        figures = [row["metrics"] for row in without if row["method"] == method]
+        measured = [[of[name] for of in figures if name in of] for name in names]
+        lines.append([str(method), *(f"{mean(v):.1f}" if v else "" for v in measured)])
+    return Lines(["method", *names.values()], lines)
 
 
 def tried_lines(row: Mapping[str, Any], trials: Sequence[Any]) -> list[dict[str, Any]]:
