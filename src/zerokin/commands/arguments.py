@@ -23,5 +23,9 @@ Features = Annotated[
     typer.Option(help="FILE.safetensors that extract wrote, or a feature file of an xlsa17 folder"),
 ]
 Semantics = Annotated[
-    str | None, typer.Option(help="word-vectors=FILE or text=MODEL in place of the data's own")
+    str | None,
+    typer.Option(
+        help="word-vectors=FILE, text=MODEL, definitions, taxonomy or own, in place of the "
+        "data's own; several with + between them"
+    ),
 ]

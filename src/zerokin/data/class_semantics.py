@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
+
+TEXT_ENCODER = "minilm"
 
 
 def with_semantics(dataset: Dataset, semantics: str) -> Dataset:
-    """Return the data set with class vectors from ``"word-vectors=FILE"`` or ``"text=MODEL"``."""
-    kind, _, argument = semantics.partition("=")
-    if kind not in SOURCES:
-        raise InvalidInput(
-            f"unknown semantics {semantics!r}{did_you_mean(kind, SOURCES)} "
-            "(known: word-vectors=FILE, text=MODEL)"
-        )
-    if not argument:
-        raise InvalidInput(f"semantics {semantics!r} lacks its file or model: {kind}=…")
-    return dataset.with_classes(SOURCES[kind](dataset.classes, argument))
+    """Return the data set with class vectors from other sources.
+
+    Parameters
+    ----------
+    dataset
+        Whose classes get them.
+    semantics
+        ``"word-vectors=FILE"``, ``"text=MODEL"``, ``"definitions"`` (WordNet's, encoded by MiniLM;
+        ``"definitions=FOLDER"`` for a WordNet in an unusual place), ``"taxonomy"`` (a column per
+        superclass) or ``"own"``; several joined by ``+`` stand side by side, each of unit length.
+    """
+    parts = [_from_source(dataset.classes, source) for source in _sources(semantics)]
+    return dataset.with_classes(parts[0] if len(parts) == 1 else _side_by_side(parts))
 
 
 def from_word_vectors(classes: ClassTable, file: str) -> ClassTable:
@@ -44,7 +52,80 @@ def from_text(classes: ClassTable, model: str) -> ClassTable:
     )
 
 
-SOURCES: dict[str, Callable[[ClassTable, str], ClassTable]] = {
+def from_definitions(classes: ClassTable, folder: str | None = None) -> ClassTable:
+    """Return the table with sentence vectors of what WordNet says of the classes."""
+    from zerokin.semantics import sentence_vectors, wordnet_definitions
+
+    if classes.wnids is None:
+        raise InvalidInput(
+            "these classes are no concepts of WordNet (they have no wnids): describe them, and "
+            "give --semantics text=minilm"
+        )
+    texts = wordnet_definitions(classes.wnids, folder)
+    return replace(
+        classes,
+        vectors=sentence_vectors(texts, TEXT_ENCODER),
+        semantics_source=f"WordNet's definitions ({TEXT_ENCODER})",
+        attribute_names=None,
+        descriptions=tuple(texts),
+    )
+
+
+def from_taxonomy(classes: ClassTable) -> ClassTable:
+    """Return the table with a column for every superclass of the data's taxonomy."""
+    from zerokin.semantics import taxonomy_vectors
+
+    if classes.taxonomy is None:
+        raise InvalidInput("these classes have no taxonomy: give other semantics")
+    vectors = taxonomy_vectors(classes.taxonomy)
+    return replace(classes, vectors=vectors, semantics_source="taxonomy", attribute_names=None)
+
+
+def from_own(classes: ClassTable) -> ClassTable:
+    """Return the table as it is, if it has vectors."""
+    if classes.vectors is None:
+        raise InvalidInput("these classes have no vectors of their own: leave out 'own'")
+    return classes
+
+
+WITH_ARGUMENT: dict[str, Callable[[ClassTable, str], ClassTable]] = {
     "word-vectors": from_word_vectors,
     "text": from_text,
+    "definitions": from_definitions,
 }
+ALONE: dict[str, Callable[[ClassTable], ClassTable]] = {
+    "definitions": from_definitions,
+    "taxonomy": from_taxonomy,
+    "own": from_own,
+}
+KNOWN = "word-vectors=FILE, text=MODEL, definitions, taxonomy, own"
+
+
+def _sources(semantics: str) -> list[str]:
+    """Split at every + before a source's name: a file may be called a+b."""
+    names = "|".join({**WITH_ARGUMENT, **ALONE})
+    return re.split(rf"\+(?=(?:{names})(?:[=+]|$))", semantics)
+
+
+def _from_source(classes: ClassTable, source: str) -> ClassTable:
+    kind, equals, argument = source.partition("=")
+    if kind in ALONE and not equals:
+        return ALONE[kind](classes)
+    if kind not in WITH_ARGUMENT:
+        hint = did_you_mean(kind, {**WITH_ARGUMENT, **ALONE})
+        raise InvalidInput(f"unknown semantics {shown(source)}{hint} (known: {KNOWN})")
+    if not argument:
+        raise InvalidInput(f"semantics {source!r} lacks its file or model: {kind}=…")
+    return WITH_ARGUMENT[kind](classes, argument)
+
+
+def _side_by_side(parts: list[ClassTable]) -> ClassTable:
+    """Return the table with the vectors of several, each of unit length."""
+    told = [part.descriptions for part in parts if part.descriptions is not None]
+    return replace(
+        parts[0],
+        vectors=np.hstack([part.semantics for part in parts]),
+        semantics_source=" beside ".join(part.semantics_source for part in parts),
+        attribute_names=None,
+        descriptions=told[0] if told else None,
+    )

@@ -36,6 +36,8 @@ class ClassTable:
         One text per class, where the data has them.
     taxonomy
         One path per class from the top down, the class itself excluded, where known.
+    wnids
+        The concept of WordNet that each class is, such as ``"n02084071"``, where known.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class ClassTable:
     attribute_names: tuple[str, ...] | None = None
     descriptions: tuple[str, ...] | None = None
     taxonomy: tuple[TaxonomyPath, ...] | None = None
+    wnids: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -94,6 +97,7 @@ class ClassTable:
             vectors=None if self.vectors is None else self.vectors[positions],
             descriptions=pick(self.descriptions),
             taxonomy=None if self.taxonomy is None else tuple(self.taxonomy[i] for i in positions),
+            wnids=pick(self.wnids),
         )
 
     def problems(self) -> list[str]:
@@ -111,7 +115,11 @@ class ClassTable:
             )
         if self.vectors is not None:
             found += self._vector_problems(self.vectors)
-        for what, values in (("description", self.descriptions), ("taxonomy path", self.taxonomy)):
+        for what, values in (
+            ("description", self.descriptions),
+            ("taxonomy path", self.taxonomy),
+            ("wnid", self.wnids),
+        ):
             if values is not None and len(values) != len(self):
                 found.append(f"{len(self)} classes but {len(values)} {what}s: give one per class")
         return found

@@ -70,7 +70,9 @@ def load_dataset(
         pictures it was extracted from; or which feature file of an xlsa17 folder with several.
     semantics
         Other class semantics than the data's own: ``"word-vectors=FILE"`` (word2vec, GloVe or
-        fastText) or ``"text=MODEL"`` (a sentence encoder's folder or name).
+        fastText), ``"text=MODEL"`` (a sentence encoder's folder or name), ``"definitions"``
+        (WordNet's, encoded), ``"taxonomy"`` (a column per superclass) or ``"own"``; several joined
+        by ``+`` stand side by side, each of unit length.
 
     Returns
     -------

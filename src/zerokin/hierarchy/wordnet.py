@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
-from typing import BinaryIO
 
 from zerokin.errors import InvalidInput
-from zerokin.files import existing
+from zerokin.hierarchy.wordnet_nouns import WNID, WordNetNouns, open_wordnet
 
-WNID = re.compile(r"n\d{8}")
 # 'finch#n01529672': a readable name that stays unique, as WordNet reuses words even among
 # siblings. Hierarchies show it as 'finch' wherever that is not ambiguous.
 _MARKED = re.compile(r"(.+)#n\d{8}")
@@ -82,54 +79,19 @@ def wordnet_paths(
     dict
         For each wnid ``"name#wnid"`` of every node from the root down to its parent.
     """
-    path = existing(
-        Path(database_dir) / "data.noun",
-        "WordNet noun file",
-        "install WordNet 3.0 (Debian: wordnet-base) and name the folder that holds data.noun",
-    )
-    with path.open("rb") as file:
-        return {wnid: _superclasses(file, path, wnid) for wnid in wnids}
+    with open_wordnet(database_dir) as nouns:
+        return {wnid: _superclasses(nouns, wnid) for wnid in wnids}
 
 
-def _superclasses(file: BinaryIO, path: Path, wnid: str) -> tuple[str, ...]:
-    if not isinstance(wnid, str) or not WNID.fullmatch(wnid):
-        raise InvalidInput(f"{wnid!r} is not a WordNet noun: 'n' and eight digits are needed")
-    _, parent = _synset(file, path, wnid)
+def _superclasses(nouns: WordNetNouns, wnid: str) -> tuple[str, ...]:
+    parent = nouns.synset(wnid).hypernym
     above: dict[str, str] = {}
     while parent is not None:
         if parent in above or parent == wnid:
-            raise InvalidInput(f"{path}: the hypernyms of {wnid} run in a circle at {parent}")
-        here = parent
-        name, parent = _synset(file, path, here)
-        above[here] = f"{name}#{here}"
+            raise InvalidInput(f"{nouns.path}: the hypernyms of {wnid} run in a circle at {parent}")
+        here, synset = parent, nouns.synset(parent)
+        above[here], parent = f"{synset.words[0]}#{here}", synset.hypernym
     return tuple(reversed(above.values()))
-
-
-def _synset(file: BinaryIO, path: Path, wnid: str) -> tuple[str, str | None]:
-    """Return a synset's first word and its first hypernym.
-
-    A line reads: offset, file number, type, number of words (hexadecimal), word and sense for
-    each, number of pointers, and symbol, offset, part of speech and source/target for each.
-    """
-    file.seek(int(wnid[1:]))
-    line = file.readline()
-    if not line.startswith(wnid[1:].encode() + b" "):
-        raise InvalidInput(f"{path} has no synset {wnid}: is it a noun of WordNet 3.0?")
-    try:
-        fields = line.decode("utf-8").split(" | ")[0].split()
-        pointers = 4 + 2 * int(fields[3], 16)
-        n_pointers = int(fields[pointers])
-        first = pointers + 1
-        steps = [fields[i : i + 4] for i in range(first, first + 4 * n_pointers, 4)]
-        parents = [
-            f"n{offset}" for symbol, offset, pos, _ in steps if symbol in ("@", "@i") and pos == "n"
-        ]
-        name = fields[4].replace("_", " ")
-    except (ValueError, IndexError):
-        raise InvalidInput(f"{path}: the line of synset {wnid} is damaged") from None
-    if parents and not WNID.fullmatch(parents[0]):
-        raise InvalidInput(f"{path}: the line of synset {wnid} is damaged")
-    return name, parents[0] if parents else None
 
 
 def _cut(text: str) -> str:

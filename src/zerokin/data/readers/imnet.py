@@ -64,6 +64,7 @@ def read_imnet(source: str, folder: Path) -> Dataset:
             names=names,
             vectors=None if table is None else vectors_by_wnid(table, wnids),
             semantics_source="none" if table is None else f"word vectors ({table.name})",
+            wnids=tuple(wnids),
         ),
         inputs=FolderPictures(folder, pictures),
         labels=labels,

@@ -62,6 +62,7 @@ def read_mini_imagenet(source: str, folder: Path) -> Dataset:
             vectors=None if table is None else vectors_by_wnid(table, wnids),
             semantics_source="none" if table is None else f"word vectors ({table.name})",
             taxonomy=taxonomy_of(rows, sheet) if rows else None,
+            wnids=tuple(wnids),
         ),
         inputs=labelled.pictures,
         labels=labels,

@@ -72,11 +72,15 @@ class RowPlan:
         of an end-to-end network itself). In a few-shot ablation, a few-shot method, or
         ``"zero-shot"`` or ``"zero-shot-taxonomy"``: ours without any shots, with clusters or a
         taxonomy for superclasses.
+    semantics
+        Of the classes, in place of the data's own, as for `zerokin.load_dataset`; the networks
+        were trained with the data's own all the same.
     """
 
     name: str
     networks: tuple[str, ...]
     method: str = "ours"
+    semantics: str | None = None
 
 
 @dataclass(frozen=True)
@@ -264,7 +268,7 @@ def _check_teacher(plan: NetworkPlan) -> None:
 
 
 def _row(given: Any, known: list[str], methods: Sequence[str]) -> RowPlan:
-    _only(given, ("name", "networks", "method"), "a row")
+    _only(given, ("name", "networks", "method", "semantics"), "a row")
     for needed in ("name", "networks"):
         if needed not in given:
             raise InvalidInput(f"a row lacks its {needed}: got {shown(given)}")
@@ -281,7 +285,10 @@ def _row(given: Any, known: list[str], methods: Sequence[str]) -> RowPlan:
         raise InvalidInput(
             f"row {shown(name)}: unknown method {shown(method)}{hint} (known: {', '.join(methods)})"
         )
-    return RowPlan(name, tuple(networks), method)
+    semantics = given.get("semantics")
+    if semantics is not None and not isinstance(semantics, str):
+        raise InvalidInput(f"row {shown(name)}: semantics must be text: got {shown(semantics)}")
+    return RowPlan(name, tuple(networks), method, semantics)
 
 
 def _list(value: Any, what: str) -> list[Any]:

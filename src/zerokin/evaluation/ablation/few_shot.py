@@ -49,7 +49,7 @@ def measure(
 ) -> Results:
     """Choose on validation classes, then measure on episodes of test classes; for every seed."""
     results: Results = []
-    whole = load_dataset(data, split=split)
+    whole = load_dataset(data, split=split, semantics=row.semantics)
     for part in files[0]:
         dataset = whole.with_inputs(joined_readings(files, part))
         stages: Any = None if tune else ([{}],)

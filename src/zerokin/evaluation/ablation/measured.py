@@ -56,5 +56,7 @@ class MeasuredRows:
     def _path(self, row: RowPlan, files: list[Files]) -> Path:
         # The note beside a reading tells its network, recipe and how the training went.
         notes = [[path.with_suffix(".json").read_text() for path in of.values()] for of in files]
-        content = json.dumps([self.common, asdict(row), notes])
+        # What a row does not say was not always there to be said.
+        said = {name: value for name, value in asdict(row).items() if value is not None}
+        content = json.dumps([self.common, said, notes])
         return self.folder / f"{hashlib.sha256(content.encode()).hexdigest()[:20]}.json"

@@ -40,7 +40,7 @@ def measure(
     tune: bool,
 ) -> list[dict[str, Any]]:
     """Choose on the folds and measure every seed, in both settings; or only what folds say."""
-    dataset = load_dataset(data, split=split)
+    dataset = load_dataset(data, split=split, semantics=row.semantics)
     last = config.network(row.networks[-1])
     method = method_for(row.method, centred=NetworkSettings(**last.settings).centred)
     if not tune:
