@@ -260,7 +260,13 @@ class TrainingRun:
                 turns = turns_of(share.start, len(view), device=self.device)
                 view = turned(view, share.start)
             view = view.contiguous(memory_format=torch.channels_last)
-        seed_dropout(seed=recipe.seed, step=step, process=self.accelerator.process_index, part=part)
+        seed_dropout(
+            seed=recipe.seed,
+            step=step,
+            process=self.accelerator.process_index,
+            part=part,
+            device=self.device,
+        )
         return self.backward(view, rows, turns=turns, last=part == recipe.accumulation - 1)
 
     def backward(
