@@ -84,7 +84,9 @@ class TrainingRun:
         if recipe.compiled:
             # In place, so that weights keep their names.
             network.backbone.model.compile()
-        self.shared, self.optimiser = self.accelerator.prepare(network, _optimiser(network, recipe))
+        self.shared = self.accelerator.prepare(network)
+        # Not wrapped as the network is: Accelerate looks for packages on disk in every step of one.
+        self.optimiser = _optimiser(network, recipe, self.device)
         self.average = WeightAverage(network, recipe.average) if recipe.average else None
         self.objective = Objective(network, recipe)
         autocast = self.accelerator.autocast
@@ -280,9 +282,11 @@ class TrainingRun:
             outputs = self.shared(view)
             labels = self.targets.classes[index], self.targets.layers[index]
             loss, parts = self.objective(outputs, *labels, turns=turns, taught=taught)
-            self.accelerator.backward(loss / accumulation)
-        losses = {"total": loss.detach(), **parts}
-        return {name: value / accumulation for name, value in losses.items()}
+            losses = {"total": loss, **parts}
+            if accumulation > 1:
+                losses = {name: value / accumulation for name, value in losses.items()}
+            losses["total"].backward()  # type: ignore[no-untyped-call]
+        return {name: value.detach() for name, value in losses.items()}
 
     def update(self) -> None:
         """Take a step along the gradients."""
@@ -347,13 +351,18 @@ def _check_counts(source: PictureSource, targets: Targets) -> None:
             )
 
 
-def _optimiser(network: FeatureNetwork, recipe: Recipe) -> torch.optim.Optimizer:
+def _optimiser(
+    network: FeatureNetwork, recipe: Recipe, device: torch.device
+) -> torch.optim.Optimizer:
     groups = network.parameter_groups(recipe.lr, recipe.head_multiplier)
+    # One kernel for all weights of a group, where launching kernels is what takes time.
+    fused = device.type == "cuda" or None
     if recipe.optimiser == "adamw":
-        return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay)
+        return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay, fused=fused)
     return torch.optim.SGD(
         groups,
         momentum=recipe.momentum,
         weight_decay=recipe.weight_decay,
         nesterov=recipe.momentum > 0,
+        fused=fused,
     )
