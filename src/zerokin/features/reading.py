@@ -144,7 +144,8 @@ def _crops(n: int) -> tuple[Tensor, ...]:
 def _views(pictures: Tensor, view: View) -> list[Tensor]:
     wholes = [centre_view(pictures, view.side, view.zoom)]
     for crop in _crops(view.crops):
-        wholes.append(training_view(pictures, crop.expand(len(pictures), -1), view.side))
+        drawn = crop.expand(len(pictures), -1)
+        wholes.append(training_view(pictures, drawn, view.side, recoloured=CROPS.recolours))
     shown = [whole.contiguous(memory_format=torch.channels_last) for whole in wholes]
     return [*shown, *(whole.flip(3) for whole in shown)] if view.mirrored else shown
 

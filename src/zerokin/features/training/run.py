@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from zerokin.errors import InvalidInput, ZerokinError
+from zerokin.features.device import sent
 from zerokin.features.input.augmentation import training_view
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.network import FeatureNetwork
@@ -257,7 +258,8 @@ class TrainingRun:
         turns = None
         with torch.no_grad():
             pictures = pictures.to(self.device, non_blocking=True)
-            view = training_view(pictures, drawn, self._side_at(step))
+            recoloured = recipe.augmentation.recolours
+            view = training_view(pictures, drawn, self._side_at(step), recoloured=recoloured)
             if recipe.turns:
                 turns = turns_of(share.start, len(view), device=self.device)
                 view = turned(view, share.start)
@@ -276,7 +278,7 @@ class TrainingRun:
     ) -> dict[str, Tensor]:
         """Pass a view of some pictures through the network and back; return the losses."""
         accumulation = self.recipe.accumulation
-        index = torch.from_numpy(rows).to(self.device, non_blocking=True)
+        index = sent(torch.from_numpy(rows), self.device)
         taught = None if self.teacher is None else self.teacher(view)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
             outputs = self.shared(view)
