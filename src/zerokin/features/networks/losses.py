@@ -58,7 +58,7 @@ def hierarchy_loss(
     _check_labels(outputs, class_labels, layer_labels)
     part = functional.cross_entropy(outputs.classes, class_labels)
     parts = {"classes": part.detach()}
-    total = class_weight * part
+    total = part if class_weight == 1 else class_weight * part
     for suffix, logits_of_layers in (("", outputs.layers), (" linear", outputs.auxiliary)):
         for number, logits in enumerate(logits_of_layers, start=1):
             part = functional.cross_entropy(logits, layer_labels[:, number - 1])
@@ -104,8 +104,9 @@ def semantic_loss(
     )
     lambdas = [1.0, *_layer_weights(weights, len(outputs.layers))]
     for number, errors in enumerate(outputs.reconstruction):
-        parts[f"reconstruction {number}"] = errors.mean().detach()
-        total = total + mu * lambdas[number] * errors.mean()
+        error = errors.mean()
+        parts[f"reconstruction {number}"] = error.detach()
+        total = total + mu * lambdas[number] * error
     return total, parts
 
 

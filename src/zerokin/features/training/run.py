@@ -27,6 +27,7 @@ from zerokin.features.training.draws import seed_dropout, variation_generator
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
+from zerokin.features.training.loss_sums import LossSums
 from zerokin.features.training.objective import Objective
 from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
@@ -144,7 +145,7 @@ class TrainingRun:
         number = first // self.steps_per_epoch
         self.started, self.first = time.perf_counter(), first
         self._training_mode()
-        sums: dict[str, Tensor] = {}
+        sums = LossSums()
         carried = dict(progress.sums)
         feed = self.source.batches(r for _, _, r in self.batches.of_epoch(number, first=first))
         plan = self.batches.of_epoch(number, first=first)
@@ -153,19 +154,19 @@ class TrainingRun:
         for step in range(first, (number + 1) * self.steps_per_epoch):
             for group in self.optimiser.param_groups:
                 group["lr"] = rate(self.recipe, step, self.steps_per_epoch, group=group["name"])
-            losses: dict[str, Tensor] = {}
+            losses = LossSums()
             for _ in range(self.recipe.accumulation):
                 _, part, rows = next(plan)
                 with synchronised:
-                    self._add(losses, self.learn_from(next(feed), rows, step, part))
+                    losses.add(self.learn_from(next(feed), rows, step, part))
             self.update()
-            self._add(sums, losses)
+            sums.add_all(losses)
             progress.step = step + 1
             if self.average is not None:
                 self.average.update(progress.step)
             display.at(progress.step, number + 1)
             if progress.step % log_every == 0:
-                shown = self._means(losses, 1)
+                shown = self._means(losses)
                 display.losses(shown)
                 log.write({"step": progress.step, "loss": shown})
             if progress.step % self.steps_per_epoch and self._due(checkpoint_every):
@@ -317,30 +318,23 @@ class TrainingRun:
             elif self.leads:
                 save_weights(self.network, self.folder / BEST)
 
-    @staticmethod
-    def _add(sums: dict[str, Tensor], more: dict[str, Tensor]) -> None:
-        for name, value in more.items():
-            # In float64: a resumed sum must not differ by the rounding of a longer one.
-            sums[name] = sums.get(name, 0.0) + value.double()
-
-    def _means(self, sums: dict[str, Tensor], steps: int) -> dict[str, float]:
+    def _means(self, sums: LossSums) -> dict[str, float]:
         """Return sums as numbers, averaged over processes: the one place that waits for a GPU."""
-        if not sums:
+        whole = sums.values
+        if whole is None:
             return {}
-        stacked = torch.stack(list(sums.values())) / steps
-        whole = self.accelerator.reduce(stacked, "mean") if self.processes > 1 else stacked
+        if self.processes > 1:
+            whole = self.accelerator.reduce(whole, "mean")
         means = [float(value) for value in whole.tolist()]
         if not np.isfinite(means).all():
             raise InvalidInput(
                 f"the loss is no longer finite at step {self.progress.step:,}: lower lr (now "
                 f"{self.recipe.lr:g}), add a warmup or set clip_norm"
             )
-        return dict(zip(sums, means, strict=True))
+        return dict(zip(sums.names, means, strict=True))
 
-    def _summed(self, carried: dict[str, float], sums: dict[str, Tensor]) -> dict[str, float]:
-        return {
-            name: carried.get(name, 0.0) + value for name, value in self._means(sums, 1).items()
-        }
+    def _summed(self, carried: dict[str, float], sums: LossSums) -> dict[str, float]:
+        return {name: carried.get(name, 0.0) + value for name, value in self._means(sums).items()}
 
 
 def _check_counts(source: PictureSource, targets: Targets) -> None:
