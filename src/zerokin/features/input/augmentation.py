@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import inf
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -67,7 +68,15 @@ class Augmentation:
         Drawn on the CPU from one generator, they do not depend on the device nor on how a batch is
         shared out among processes.
         """
-        u = torch.rand(n, 8, generator=generator)
+        return self.of(self.uniform(n, generator))
+
+    @staticmethod
+    def uniform(n: int, generator: torch.Generator) -> Tensor:
+        """Draw the numbers from 0 to 1 that n variations are made `of`, (n, 8)."""
+        return torch.rand(n, 8, generator=generator)
+
+    def of(self, u: Tensor) -> Tensor:
+        """Return the variations that `uniform` numbers stand for, each by itself, (n, 8)."""
         either_way = 2 * u - 1
         low, high = self.area
         area = low + (high - low) * u[:, 0]
@@ -85,7 +94,45 @@ class Augmentation:
         return torch.cat([centre, half_sides, sign, colours], 1)
 
 
-def training_view(pictures: Tensor, drawn: Tensor, side: int, *, recoloured: bool = True) -> Tensor:
+class Variation(NamedTuple):
+    """What is done to each of B pictures, as it lies on their device.
+
+    Parameters
+    ----------
+    maps
+        Matrices that take places (x, y, 1) in the view to places in the picture, (B, 3, 2).
+    factors
+        Of brightness, contrast and saturation, (B, 3); None where colours stay.
+    """
+
+    maps: Tensor
+    factors: Tensor | None
+
+    def part(self, rows: slice) -> Variation:
+        """Return what is done to some of the pictures."""
+        return Variation(self.maps[rows], None if self.factors is None else self.factors[rows])
+
+
+def variation_of(drawn: Tensor, device: torch.device, *, recoloured: bool = True) -> Variation:
+    """Prepare what `Augmentation.draw` drew, for pictures on a device.
+
+    Parameters
+    ----------
+    drawn
+        (B, 8).
+    device
+        Where the pictures lie.
+    recoloured
+        False where all colour factors are 1 (`Augmentation.recolours`), which saves their work.
+    """
+    maps = drawn.new_zeros(len(drawn), 3, 2)
+    maps[:, 0, 0] = drawn[:, 2] * drawn[:, 4]
+    maps[:, 1, 1] = drawn[:, 3]
+    maps[:, 2] = drawn[:, :2]
+    return Variation(sent(maps, device), sent(drawn[:, 5:], device) if recoloured else None)
+
+
+def training_view(pictures: Tensor, drawn: Tensor, side: int) -> Tensor:
     """Return one variation of each picture, (B, 3, side, side), floating point in 0..1.
 
     Parameters
@@ -96,32 +143,25 @@ def training_view(pictures: Tensor, drawn: Tensor, side: int, *, recoloured: boo
         What `Augmentation.draw` drew for them, (B, 8).
     side
         Side of the view.
-    recoloured
-        False where all colour factors are 1 (`Augmentation.recolours`), which saves their work.
     """
+    return varied(pictures, variation_of(drawn, pictures.device), side)
+
+
+def varied(pictures: Tensor, variation: Variation, side: int) -> Tensor:
+    """Return pictures as a variation of them shows them: see `training_view`."""
     # A GPU is asked for few and large things, and never waited for.
-    maps = sent(_crop_maps(drawn), pictures.device)
     middles = _middles(side, pictures.device).expand(len(pictures), -1, -1)
     view = functional.grid_sample(
         pictures / 255,
-        middles.bmm(maps).view(-1, side, side, 2),
+        middles.bmm(variation.maps).view(-1, side, side, 2),
         mode="bilinear",
         padding_mode="border",
         align_corners=False,
     )
-    if recoloured:
-        view = _recoloured(view, sent(drawn[:, 5:], pictures.device))
+    if variation.factors is not None:
+        view = _recoloured(view, variation.factors)
     # Weights of neighbouring pixels may sum up to a rounding error more than 1.
     return view.clamp(0, 1)
-
-
-def _crop_maps(drawn: Tensor) -> Tensor:
-    """Return matrices (B, 3, 2) that take places (x, y, 1) in a view to places in the picture."""
-    maps = drawn.new_zeros(len(drawn), 3, 2)
-    maps[:, 0, 0] = drawn[:, 2] * drawn[:, 4]
-    maps[:, 1, 1] = drawn[:, 3]
-    maps[:, 2] = drawn[:, :2]
-    return maps
 
 
 @lru_cache(maxsize=32)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.device import sent
-from zerokin.features.input.augmentation import training_view
+from zerokin.features.input.augmentation import varied
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.weight_files import read_weights, save_weights
@@ -23,7 +23,7 @@ from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.batches import Batches
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.distillation import Teacher, check_teacher
-from zerokin.features.training.draws import seed_dropout, variation_generator
+from zerokin.features.training.draws import seed_dropout
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
@@ -35,6 +35,7 @@ from zerokin.features.training.records import Epoch, Progress, Targets
 from zerokin.features.training.schedule import rate, side_at
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
 from zerokin.features.training.turning import turned, turns_of
+from zerokin.features.training.variations import Variations
 
 BEST = "best.safetensors"
 CHECKPOINT_SECONDS = 300.0
@@ -71,6 +72,9 @@ class TrainingRun:
             parts=recipe.accumulation,
             processes=self.processes,
             process=self.accelerator.process_index,
+        )
+        self.variations = Variations(
+            recipe.augmentation, self.batches.size, seed=recipe.seed, device=self.device
         )
         self.steps_per_epoch = self.batches.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
@@ -253,14 +257,11 @@ class TrainingRun:
     def learn_from(self, pictures: Tensor, rows: Rows, step: int, part: int) -> dict[str, Tensor]:
         """Add the gradient of one part of a batch; return its losses."""
         recipe = self.recipe
-        generator = variation_generator(seed=recipe.seed, step=step)
         share = self.batches.share(part)
-        drawn = recipe.augmentation.draw(self.batches.size, generator)[share]
         turns = None
         with torch.no_grad():
             pictures = pictures.to(self.device, non_blocking=True)
-            recoloured = recipe.augmentation.recolours
-            view = training_view(pictures, drawn, self._side_at(step), recoloured=recoloured)
+            view = varied(pictures, self.variations.at(step, share), self._side_at(step))
             if recipe.turns:
                 turns = turns_of(share.start, len(view), device=self.device)
                 view = turned(view, share.start)
