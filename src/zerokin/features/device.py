@@ -30,7 +30,7 @@ def chosen_device(device: str | None) -> str:
 
 def sent(values: Tensor, device: torch.device) -> Tensor:
     """Return values on a device, without waiting for what the device is at."""
-    if device.type == "cuda" and values.device.type == "cpu":
-        # Only from pinned memory does a copy take place by itself.
-        values = values.pin_memory()
-    return values.to(device, non_blocking=True)
+    if device.type != "cuda" or values.is_cuda:
+        return values.to(device)
+    # Only from one piece of pinned memory does a copy take place by itself.
+    return values.contiguous().pin_memory().to(device, non_blocking=True)

@@ -295,7 +295,7 @@ class TrainingRun:
     def update(self) -> None:
         """Take a step along the gradients."""
         if self.recipe.clip_norm is not None:
-            self.accelerator.clip_grad_norm_(self.shared.parameters(), self.recipe.clip_norm)
+            nn.utils.clip_grad_norm_(self.shared.parameters(), self.recipe.clip_norm)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
 
