@@ -22,6 +22,7 @@ from zerokin.features.input import open_source, training_view
 from zerokin.features.training import Recipe
 from zerokin.features.training.draws import variation_generator
 from zerokin.features.training.run import TrainingRun
+from zerokin.features.training.views import Shown
 
 
 def pictures_per_second(
@@ -85,7 +86,7 @@ def main() -> None:
         run.update()
 
     def ideal(number: int) -> None:
-        run.backward(ready, rows[number])
+        run.backward(Shown(ready), rows[number])
         run.update()
 
     # In turn, twice: what is slow at first is slow for both.

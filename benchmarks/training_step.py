@@ -3,6 +3,9 @@
 Each network learns from noise of its own side, first as it is and then compiled
 (`Recipe(compiled=True)`), by the very step that trainings take.
 ``python benchmarks/training_step.py resnet12 wrn28-10:stem_stride=2 conv4:flatten=True``, on a GPU.
+
+``--host`` tells what a step costs the thread that issues it, whatever the device: how many
+operators it calls, and how long it takes with eight tiny pictures, which take a GPU no time.
 """
 
 from __future__ import annotations
@@ -10,9 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from zerokin.features.input import open_source
 from zerokin.features.networks import FeatureNetwork, HierarchyHead, create_backbone
@@ -20,12 +26,22 @@ from zerokin.features.training import Recipe, Targets
 from zerokin.features.training.run import TrainingRun
 
 CLASSES = 64
+TINY = 16
 
 
-def speed(
-    name: str, side: int | None, batch: int, steps: int, *, compiled: bool
-) -> dict[str, float]:
-    """Return seconds until the first step is done, and pictures per second from then on."""
+class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Count operators that compute something: neither views nor empty tensors."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        idle = func.is_view or "empty" in func.name() or func.name().startswith("profiler::")
+        self.count += not idle
+        return func(*args, **(kwargs or {}))
+
+
+def learner(name: str, side: int | None, batch: int, *, compiled: bool) -> Callable[[int], float]:
+    """Return a function that learns for some steps, and returns the seconds they took."""
     backbone_name, *given = name.split(":")
     pairs = dict(option.split("=") for option in given)
     options = {key: json.loads(value.lower()) for key, value in pairs.items()}
@@ -42,19 +58,43 @@ def speed(
     run.shared.train()
     rows = np.arange(batch)
     pictures = source.batch(rows)
+    taken = 0
 
     def learn(times: int) -> float:
+        nonlocal taken
         started = time.perf_counter()
-        for step in range(times):
+        for step in range(taken, taken + times):
             run.learn_from(pictures, rows, step, 0)
             run.update()
         if device == "cuda":
             torch.cuda.synchronize()
+        taken += times
         return time.perf_counter() - started
 
+    return learn
+
+
+def speed(
+    name: str, side: int | None, batch: int, steps: int, *, compiled: bool
+) -> dict[str, float]:
+    """Return seconds until the first step is done, and pictures per second from then on."""
+    learn = learner(name, side, batch, compiled=compiled)
     first = learn(1)
     learn(3)
     return {"first_s": round(first, 1), "per_s": round(steps * batch / learn(steps))}
+
+
+def host(name: str, steps: int) -> dict[str, float]:
+    """Return the operators of a step, and the milliseconds that issuing it takes."""
+    learn = learner(name, TINY, 8, compiled=False)
+    learn(4)
+    seconds = min(learn(steps) for _ in range(3))
+    with Operators() as operators:  # type: ignore[no-untyped-call]
+        learn(steps)
+    return {
+        "operators": round(operators.count / steps, 1),
+        "host_ms": round(1000 * seconds / steps, 2),
+    }
 
 
 def main() -> None:
@@ -64,8 +104,12 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--eager", action="store_true", help="do not compile")
+    parser.add_argument("--host", action="store_true", help="what issuing a step takes, no more")
     arguments = parser.parse_args()
     for name in arguments.networks:
+        if arguments.host:
+            print(json.dumps({"network": name, **host(name, arguments.steps)}), flush=True)
+            continue
         shape = (name, arguments.side, arguments.batch, arguments.steps)
         plain = speed(*shape, compiled=False)
         answer: dict[str, object] = {"network": name, "batch": arguments.batch, "eager": plain}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from zerokin.errors import InvalidInput, shown
 
@@ -25,3 +26,11 @@ def chosen_device(device: str | None) -> str:
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise InvalidInput(f"device={device!r}, but torch sees no GPU here: use device='cpu'")
     return device
+
+
+def sent(values: Tensor, device: torch.device) -> Tensor:
+    """Return values on a device, without waiting for what the device is at."""
+    if device.type != "cuda" or values.is_cuda:
+        return values.to(device)
+    # Only from one piece of pinned memory does a copy take place by itself.
+    return values.contiguous().pin_memory().to(device, non_blocking=True)

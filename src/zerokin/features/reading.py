@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zerokin.features.cpu_reading import folded, on_all_cores
-from zerokin.features.input.augmentation import Augmentation, centre_view, training_view
+from zerokin.features.input.augmentation import Augmentation, centre_view, variation_of, varied
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
@@ -144,7 +144,9 @@ def _crops(n: int) -> tuple[Tensor, ...]:
 def _views(pictures: Tensor, view: View) -> list[Tensor]:
     wholes = [centre_view(pictures, view.side, view.zoom)]
     for crop in _crops(view.crops):
-        wholes.append(training_view(pictures, crop.expand(len(pictures), -1), view.side))
+        drawn = crop.expand(len(pictures), -1)
+        crops = variation_of(drawn, pictures.device, recoloured=CROPS.recolours)
+        wholes.append(varied(pictures, crops, view.side))
     shown = [whole.contiguous(memory_format=torch.channels_last) for whole in wholes]
     return [*shown, *(whole.flip(3) for whole in shown)] if view.mirrored else shown
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from math import inf
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from zerokin.errors import InvalidInput, shown
+from zerokin.features.device import sent
+
+LUMA = (0.299, 0.587, 0.114)
 
 
 @dataclass(frozen=True)
@@ -52,28 +57,79 @@ class Augmentation:
             if not (_numbers([value]) and 0 <= value <= 1):
                 raise InvalidInput(f"{name} must be within 0 and 1: got {shown(value)}")
 
+    @property
+    def recolours(self) -> bool:
+        """Whether any factor of the colours can be another one than 1."""
+        return any((self.brightness, self.contrast, self.saturation))
+
     def draw(self, n: int, generator: torch.Generator) -> Tensor:
         """Draw n variations, (n, 8): centre x and y, half width and height, mirrored, 3 colours.
 
         Drawn on the CPU from one generator, they do not depend on the device nor on how a batch is
         shared out among processes.
         """
-        u = torch.rand(n, 8, generator=generator)
+        return self.of(self.uniform(n, generator))
+
+    @staticmethod
+    def uniform(n: int, generator: torch.Generator) -> Tensor:
+        """Draw the numbers from 0 to 1 that n variations are made `of`, (n, 8)."""
+        return torch.rand(n, 8, generator=generator)
+
+    def of(self, u: Tensor) -> Tensor:
+        """Return the variations that `uniform` numbers stand for, each by itself, (n, 8)."""
+        either_way = 2 * u - 1
         low, high = self.area
         area = low + (high - low) * u[:, 0]
-        log_low, log_high = (torch.tensor(value).log() for value in self.ratio)
-        ratio = (log_low + (log_high - log_low) * u[:, 1]).exp()
+        log_low, log_span = _log_range(self.ratio)
+        ratio = (log_low + log_span * u[:, 1]).exp()
         # A large crop has to be nearly as square as the picture, or it would not fit into it.
         ratio = ratio.clamp(area, 1 / area)
         # Half the sides in units where the picture reaches from -1 to 1.
-        half_width = (area * ratio).sqrt().clamp(max=1)
-        half_height = (area / ratio).sqrt().clamp(max=1)
-        x = (1 - half_width) * (2 * u[:, 2] - 1)
-        y = (1 - half_height) * (2 * u[:, 3] - 1)
-        sign = torch.where((u[:, 4] < 0.5) & torch.tensor(self.mirror), -1.0, 1.0)
+        half_sides = torch.stack([area * ratio, area / ratio], 1).sqrt().clamp(max=1)
+        centre = (1 - half_sides) * either_way[:, 2:4]
+        below = 0.5 if self.mirror else 0.0
+        sign = torch.where(u[:, 4:5] < below, -1.0, 1.0)
         spread = torch.tensor([self.brightness, self.contrast, self.saturation])
-        colours = 1 + spread * (2 * u[:, 5:] - 1)
-        return torch.cat([torch.stack([x, y, half_width, half_height, sign], 1), colours], 1)
+        colours = 1 + spread * either_way[:, 5:]
+        return torch.cat([centre, half_sides, sign, colours], 1)
+
+
+class Variation(NamedTuple):
+    """What is done to each of B pictures, as it lies on their device.
+
+    Parameters
+    ----------
+    maps
+        Matrices that take places (x, y, 1) in the view to places in the picture, (B, 3, 2).
+    factors
+        Of brightness, contrast and saturation, (B, 3); None where colours stay.
+    """
+
+    maps: Tensor
+    factors: Tensor | None
+
+    def part(self, rows: slice) -> Variation:
+        """Return what is done to some of the pictures."""
+        return Variation(self.maps[rows], None if self.factors is None else self.factors[rows])
+
+
+def variation_of(drawn: Tensor, device: torch.device, *, recoloured: bool = True) -> Variation:
+    """Prepare what `Augmentation.draw` drew, for pictures on a device.
+
+    Parameters
+    ----------
+    drawn
+        (B, 8).
+    device
+        Where the pictures lie.
+    recoloured
+        False where all colour factors are 1 (`Augmentation.recolours`), which saves their work.
+    """
+    maps = drawn.new_zeros(len(drawn), 3, 2)
+    maps[:, 0, 0] = drawn[:, 2] * drawn[:, 4]
+    maps[:, 1, 1] = drawn[:, 3]
+    maps[:, 2] = drawn[:, :2]
+    return Variation(sent(maps, device), sent(drawn[:, 5:], device) if recoloured else None)
 
 
 def training_view(pictures: Tensor, drawn: Tensor, side: int) -> Tensor:
@@ -88,34 +144,55 @@ def training_view(pictures: Tensor, drawn: Tensor, side: int) -> Tensor:
     side
         Side of the view.
     """
-    drawn = drawn.to(pictures.device, non_blocking=True)
-    x, y, half_width, half_height, sign = drawn[:, :5].unbind(1)
-    zero = torch.zeros_like(x)
-    maps = torch.stack(
-        [
-            torch.stack([half_width * sign, zero, x], 1),
-            torch.stack([zero, half_height, y], 1),
-        ],
-        1,
-    )
-    grid = functional.affine_grid(maps, [len(pictures), 3, side, side], align_corners=False)
+    return varied(pictures, variation_of(drawn, pictures.device), side)
+
+
+def varied(pictures: Tensor, variation: Variation, side: int) -> Tensor:
+    """Return pictures as a variation of them shows them: see `training_view`."""
+    # A GPU is asked for few and large things, and never waited for.
+    middles = _middles(side, pictures.device).expand(len(pictures), -1, -1)
     view = functional.grid_sample(
-        pictures.float() / 255,
-        grid,
+        pictures / 255,
+        middles.bmm(variation.maps).view(-1, side, side, 2),
         mode="bilinear",
         padding_mode="border",
         align_corners=False,
     )
-    return _recoloured(view, drawn[:, 5:])
+    if variation.factors is not None:
+        view = _recoloured(view, variation.factors)
+    # Weights of neighbouring pixels may sum up to a rounding error more than 1.
+    return view.clamp(0, 1)
+
+
+@lru_cache(maxsize=32)
+def _middles(side: int, device: torch.device) -> Tensor:
+    """Return the middles of a view's pixels as (x, y, 1), from -1 to 1: (1, side², 3)."""
+    line = torch.linspace(-1, 1, side) * (side - 1) / side if side > 1 else torch.zeros(1)
+    middles = torch.ones(side, side, 3)
+    middles[..., 0] = line
+    middles[..., 1] = line[:, None]
+    return middles.view(1, -1, 3).to(device)
+
+
+@cache
+def _luma(device: torch.device) -> Tensor:
+    return torch.tensor(LUMA, device=device).view(1, 3, 1, 1)
 
 
 def _recoloured(view: Tensor, factors: Tensor) -> Tensor:
     brightness, contrast, saturation = factors[:, :, None, None, None].unbind(1)
     view = view * brightness
-    grey = (view * view.new_tensor([0.299, 0.587, 0.114]).view(1, 3, 1, 1)).sum(1, keepdim=True)
+    grey = (view * _luma(view.device)).sum(1, keepdim=True)
     view = torch.lerp(grey, view, saturation)
     mean = grey.mean(dim=(2, 3), keepdim=True)
-    return torch.lerp(mean, view, contrast).clamp(0, 1)
+    return torch.lerp(mean, view, contrast)
+
+
+@cache
+def _log_range(ratio: tuple[float, float]) -> tuple[float, float]:
+    """Return the logarithm of the least ratio, and how far that of the most lies above it."""
+    low, high = torch.tensor(ratio).log()
+    return low.item(), (high - low).item()
 
 
 def _numbers(values: object) -> bool:

@@ -16,6 +16,7 @@ from zerokin.data.decoding import decode_squares
 from zerokin.data.framing import Framing, check_framing, framed
 from zerokin.data.pictures import ArrayPictures, Pictures
 from zerokin.errors import InvalidInput
+from zerokin.features.device import sent
 from zerokin.machine import available_cores, available_memory
 
 Rows = NDArray[np.int64]
@@ -70,9 +71,7 @@ class ResidentSource(PictureSource):
     def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
         for chosen in rows:
             index = torch.from_numpy(np.array(chosen, dtype=np.int64))
-            if self.device.type == "cuda":  # without waiting for what the device is at
-                index = index.pin_memory().to(self.device, non_blocking=True)
-            yield self.pixels[index.to(self.device)]
+            yield self.pixels[sent(index, self.device)]
 
 
 class StreamedSource(PictureSource):
@@ -107,9 +106,7 @@ class StreamedSource(PictureSource):
 
     def _gathered(self, squares: list[Future[NDArray[np.uint8]]]) -> Tensor:
         pixels = torch.from_numpy(np.stack([square.result() for square in squares]))
-        if self.device.type == "cuda":
-            return pixels.pin_memory().to(self.device, non_blocking=True)
-        return pixels.to(self.device)
+        return sent(pixels, self.device)
 
 
 class SelectedSource(PictureSource):

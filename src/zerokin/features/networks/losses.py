@@ -58,10 +58,12 @@ def hierarchy_loss(
     _check_labels(outputs, class_labels, layer_labels)
     part = functional.cross_entropy(outputs.classes, class_labels)
     parts = {"classes": part.detach()}
-    total = class_weight * part
+    total = part if class_weight == 1 else class_weight * part
+    # Each column in one piece: the losses would copy it, one by one, forth and back.
+    columns = layer_labels.T.contiguous() if outputs.layers else ()
     for suffix, logits_of_layers in (("", outputs.layers), (" linear", outputs.auxiliary)):
         for number, logits in enumerate(logits_of_layers, start=1):
-            part = functional.cross_entropy(logits, layer_labels[:, number - 1])
+            part = functional.cross_entropy(logits, columns[number - 1])
             parts[f"layer {number}{suffix}"] = part.detach()
             total = total + lambdas[number - 1] * part
     return total, parts
@@ -104,8 +106,9 @@ def semantic_loss(
     )
     lambdas = [1.0, *_layer_weights(weights, len(outputs.layers))]
     for number, errors in enumerate(outputs.reconstruction):
-        parts[f"reconstruction {number}"] = errors.mean().detach()
-        total = total + mu * lambdas[number] * errors.mean()
+        error = errors.mean()
+        parts[f"reconstruction {number}"] = error.detach()
+        total = total + mu * lambdas[number] * error
     return total, parts
 
 

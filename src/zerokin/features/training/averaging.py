@@ -21,22 +21,18 @@ class WeightAverage:
     """
 
     def __init__(self, network: nn.Module, decay: float) -> None:
-        self.network = network
         self.decay = decay
-        live = weights_and_statistics(network)
-        self.tensors = {name: value.detach().clone() for name, value in live.items()}
+        # Looked up once: to go through all modules of a network in every step takes its time.
+        self.live = weights_and_statistics(network)
+        self.tensors = {name: value.detach().clone() for name, value in self.live.items()}
 
+    @torch.no_grad()
     def update(self, step: int) -> None:
         """Take in the weights after a step, counted from 1."""
         # Early on the average would hang on to the start: there it looks back over about a ninth
         # of the steps so far.
         share = 1 - min(self.decay, step / (step + 9))
-        live = weights_and_statistics(self.network)
-        torch._foreach_lerp_(
-            [self.tensors[name] for name in live],
-            [value.detach() for value in live.values()],
-            share,
-        )
+        torch._foreach_lerp_(list(self.tensors.values()), list(self.live.values()), share)
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Go on from a saved average."""
@@ -53,7 +49,7 @@ class WeightAverage:
             self._swap()
 
     def _swap(self) -> None:
-        for name, value in weights_and_statistics(self.network).items():
+        for name, value in self.live.items():
             kept = value.detach().clone()
             value.detach().copy_(self.tensors[name])
             self.tensors[name].copy_(kept)

@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 ORDER, VARIATION, DROPOUT, PATCH = 0, 1, 2, 3
+CPU = torch.device("cpu")
 
 
 def epoch_order(n: int, *, seed: int, epoch: int) -> NDArray[np.int64]:
@@ -30,9 +31,17 @@ def patch_generator(*, seed: int, step: int) -> torch.Generator:
     return torch.Generator().manual_seed(_mixed(seed, PATCH, step))
 
 
-def seed_dropout(*, seed: int, step: int, process: int, part: int) -> None:
-    """Seed torch's own generators for one pass through the network."""
-    torch.manual_seed(_mixed(seed, DROPOUT, step, process, part))
+def seed_dropout(
+    *, seed: int, step: int, process: int, part: int, device: torch.device = CPU
+) -> None:
+    """Seed torch's own generators, of CPU and device, for one pass through the network."""
+    mixed = _mixed(seed, DROPOUT, step, process, part)
+    # Not torch.manual_seed: for every kind of device that is not in use it notes down where it was
+    # called from, in every step.
+    torch.default_generator.manual_seed(mixed)
+    if device.type == "cuda":
+        index = torch.cuda.current_device() if device.index is None else device.index
+        torch.cuda.default_generators[index].manual_seed(mixed)
 
 
 def _mixed(*numbers: int) -> int:

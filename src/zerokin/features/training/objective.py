@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +15,13 @@ from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.features.training.distillation import distillation_loss
 from zerokin.features.training.recipe import Recipe
+
+
+class Labels(NamedTuple):
+    """What B pictures show: their classes (B,) and their superclasses in each layer (B, n_r)."""
+
+    classes: Tensor
+    layers: Tensor
 
 
 class Objective:
@@ -39,12 +47,11 @@ class Objective:
     def __call__(
         self,
         outputs: HeadOutputs,
-        class_labels: Tensor,
-        layer_labels: Tensor,
+        labels: Labels,
         *,
         turns: Tensor | None = None,
         taught: Tensor | None = None,
-        patches: tuple[float, Tensor, Tensor] | None = None,
+        patches: tuple[float, Labels] | None = None,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss, with its gradient, and its parts by name, without weights.
 
@@ -52,23 +59,23 @@ class Objective:
         ----------
         outputs
             What the network answers to B pictures.
-        class_labels, layer_labels
-            As for `hierarchy_loss`.
+        labels
+            Of these pictures.
         turns
             By how many quarters each picture is turned, (B,), where the network tells that, too.
         taught
             A teacher's logits of the classes, (B, p), where there is a teacher.
         patches
             Where something is pasted into the pictures: the share of their area, and the labels of
-            what is pasted, like ``class_labels`` and ``layer_labels``.
+            what is pasted.
         """
         recipe = self.recipe
         # A network that learns classes alone has no layers, whatever the data have.
         weights = recipe.layer_weights(len(outputs.layers))
-        total, parts = self.loss(outputs, class_labels, layer_labels, weights)
+        total, parts = self.loss(outputs, *labels, weights)
         if patches is not None:
-            share, *labels = patches
-            other, parts_of_other = self.loss(outputs, *labels, weights)
+            share, others = patches
+            other, parts_of_other = self.loss(outputs, *others, weights)
             total = torch.lerp(total, other, share)
             parts = {k: torch.lerp(part, parts_of_other[k], share) for k, part in parts.items()}
         if taught is not None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.features.input.augmentation import training_view
+from zerokin.features.device import sent
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.weight_files import read_weights, save_weights
@@ -22,24 +22,19 @@ from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.batches import Batches
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.distillation import Teacher, check_teacher
-from zerokin.features.training.draws import seed_dropout, variation_generator
+from zerokin.features.training.draws import seed_dropout
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
-from zerokin.features.training.objective import Objective
-from zerokin.features.training.pasting import (
-    Patch,
-    check_pairs,
-    draw_patch,
-    neighbours,
-    pasted,
-)
+from zerokin.features.training.loss_sums import LossSums
+from zerokin.features.training.objective import Labels, Objective
+from zerokin.features.training.pasting import neighbours
 from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Progress, Targets
-from zerokin.features.training.schedule import rate, side_at
+from zerokin.features.training.schedule import rate
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
-from zerokin.features.training.turning import turned, turns_of
+from zerokin.features.training.views import Shown, Views
 
 BEST = "best.safetensors"
 CHECKPOINT_SECONDS = 300.0
@@ -77,11 +72,10 @@ class TrainingRun:
             processes=self.processes,
             process=self.accelerator.process_index,
         )
-        check_pairs(recipe.patches, self.batches.part_size)
         self.steps_per_epoch = self.batches.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
-        self.side = recipe.side or network.backbone.input_size
-        recipe.check_growth(self.side)
+        side = recipe.side or network.backbone.input_size
+        self.views = Views(recipe, self.batches, side, self.device)
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
@@ -92,7 +86,9 @@ class TrainingRun:
         if recipe.compiled:
             # In place, so that weights keep their names.
             network.backbone.model.compile()
-        self.shared, self.optimiser = self.accelerator.prepare(network, _optimiser(network, recipe))
+        self.shared = self.accelerator.prepare(network)
+        # Not wrapped as the network is: Accelerate looks for packages on disk in every step of one.
+        self.optimiser = _optimiser(network, recipe, self.device)
         self.average = WeightAverage(network, recipe.average) if recipe.average else None
         self.objective = Objective(network, recipe)
         autocast = self.accelerator.autocast
@@ -149,7 +145,7 @@ class TrainingRun:
         number = first // self.steps_per_epoch
         self.started, self.first = time.perf_counter(), first
         self._training_mode()
-        sums: dict[str, Tensor] = {}
+        sums = LossSums()
         carried = dict(progress.sums)
         feed = self.source.batches(r for _, _, r in self.batches.of_epoch(number, first=first))
         plan = self.batches.of_epoch(number, first=first)
@@ -158,19 +154,19 @@ class TrainingRun:
         for step in range(first, (number + 1) * self.steps_per_epoch):
             for group in self.optimiser.param_groups:
                 group["lr"] = rate(self.recipe, step, self.steps_per_epoch, group=group["name"])
-            losses: dict[str, Tensor] = {}
+            losses = LossSums()
             for _ in range(self.recipe.accumulation):
                 _, part, rows = next(plan)
                 with synchronised:
-                    self._add(losses, self.learn_from(next(feed), rows, step, part))
+                    losses.add(self.learn_from(next(feed), rows, step, part))
             self.update()
-            self._add(sums, losses)
+            sums.add_all(losses)
             progress.step = step + 1
             if self.average is not None:
                 self.average.update(progress.step)
             display.at(progress.step, number + 1)
             if progress.step % log_every == 0:
-                shown = self._means(losses, 1)
+                shown = self._means(losses)
                 display.losses(shown)
                 log.write({"step": progress.step, "loss": shown})
             if progress.step % self.steps_per_epoch and self._due(checkpoint_every):
@@ -247,64 +243,43 @@ class TrainingRun:
         """Return the learning rates of the latest step."""
         return {group["name"]: group["lr"] for group in self.optimiser.param_groups}
 
-    def _side_at(self, step: int) -> int:
-        recipe = self.recipe
-        if recipe.first_side is None:
-            return self.side
-        epoch = step // self.steps_per_epoch
-        return side_at(epoch, recipe.epochs, first=recipe.first_side, last=self.side)
-
     def learn_from(self, pictures: Tensor, rows: Rows, step: int, part: int) -> dict[str, Tensor]:
         """Add the gradient of one part of a batch; return its losses."""
-        recipe = self.recipe
-        generator = variation_generator(seed=recipe.seed, step=step)
-        share = self.batches.share(part)
-        drawn = recipe.augmentation.draw(self.batches.size, generator)[share]
-        patch = draw_patch(recipe.patches, seed=recipe.seed, step=step) if recipe.patches else None
-        turns = None
-        with torch.no_grad():
-            pictures = pictures.to(self.device, non_blocking=True)
-            view = training_view(pictures, drawn, self._side_at(step))
-            if patch is not None:
-                view = pasted(view, patch)
-            if recipe.turns:
-                turns = turns_of(share.start, len(view), device=self.device)
-                view = turned(view, share.start)
-            view = view.contiguous(memory_format=torch.channels_last)
-        seed_dropout(seed=recipe.seed, step=step, process=self.accelerator.process_index, part=part)
-        last = part == recipe.accumulation - 1
-        return self.backward(view, rows, turns=turns, patch=patch, last=last)
+        shown = self.views.of(pictures, step, part)
+        seed_dropout(
+            seed=self.recipe.seed,
+            step=step,
+            process=self.accelerator.process_index,
+            part=part,
+            device=self.device,
+        )
+        return self.backward(shown, rows, last=part == self.recipe.accumulation - 1)
 
-    def backward(
-        self,
-        view: Tensor,
-        rows: Rows,
-        *,
-        turns: Tensor | None = None,
-        patch: Patch | None = None,
-        last: bool = True,
-    ) -> dict[str, Tensor]:
-        """Pass a view of some pictures through the network and back; return the losses."""
+    def backward(self, shown: Shown, rows: Rows, *, last: bool = True) -> dict[str, Tensor]:
+        """Pass what is shown of some pictures through the network and back; return the losses."""
         accumulation = self.recipe.accumulation
-        index = torch.from_numpy(rows).to(self.device, non_blocking=True)
-        taught = None if self.teacher is None else self.teacher(view)
+        index = sent(torch.from_numpy(rows), self.device)
+        taught = None if self.teacher is None else self.teacher(shown.view)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
-            outputs = self.shared(view)
-            classes, layers = self.targets.classes[index], self.targets.layers[index]
+            outputs = self.shared(shown.view)
+            labels = Labels(self.targets.classes[index], self.targets.layers[index])
             patches = None
-            if patch is not None:
-                patches = patch.share(view.shape[-1]), neighbours(classes), neighbours(layers)
+            if shown.patch is not None:
+                share = shown.patch.share(shown.view.shape[-1])
+                patches = share, Labels(*(neighbours(given) for given in labels))
             loss, parts = self.objective(
-                outputs, classes, layers, turns=turns, taught=taught, patches=patches
+                outputs, labels, turns=shown.turns, taught=taught, patches=patches
             )
-            self.accelerator.backward(loss / accumulation)
-        losses = {"total": loss.detach(), **parts}
-        return {name: value / accumulation for name, value in losses.items()}
+            losses = {"total": loss, **parts}
+            if accumulation > 1:
+                losses = {name: value / accumulation for name, value in losses.items()}
+            losses["total"].backward()  # type: ignore[no-untyped-call]
+        return {name: value.detach() for name, value in losses.items()}
 
     def update(self) -> None:
         """Take a step along the gradients."""
         if self.recipe.clip_norm is not None:
-            self.accelerator.clip_grad_norm_(self.shared.parameters(), self.recipe.clip_norm)
+            nn.utils.clip_grad_norm_(self.shared.parameters(), self.recipe.clip_norm)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
 
@@ -328,30 +303,23 @@ class TrainingRun:
             elif self.leads:
                 save_weights(self.network, self.folder / BEST)
 
-    @staticmethod
-    def _add(sums: dict[str, Tensor], more: dict[str, Tensor]) -> None:
-        for name, value in more.items():
-            # In float64: a resumed sum must not differ by the rounding of a longer one.
-            sums[name] = sums.get(name, 0.0) + value.double()
-
-    def _means(self, sums: dict[str, Tensor], steps: int) -> dict[str, float]:
+    def _means(self, sums: LossSums) -> dict[str, float]:
         """Return sums as numbers, averaged over processes: the one place that waits for a GPU."""
-        if not sums:
+        whole = sums.values
+        if whole is None:
             return {}
-        stacked = torch.stack(list(sums.values())) / steps
-        whole = self.accelerator.reduce(stacked, "mean") if self.processes > 1 else stacked
+        if self.processes > 1:
+            whole = self.accelerator.reduce(whole, "mean")
         means = [float(value) for value in whole.tolist()]
         if not np.isfinite(means).all():
             raise InvalidInput(
                 f"the loss is no longer finite at step {self.progress.step:,}: lower lr (now "
                 f"{self.recipe.lr:g}), add a warmup or set clip_norm"
             )
-        return dict(zip(sums, means, strict=True))
+        return dict(zip(sums.names, means, strict=True))
 
-    def _summed(self, carried: dict[str, float], sums: dict[str, Tensor]) -> dict[str, float]:
-        return {
-            name: carried.get(name, 0.0) + value for name, value in self._means(sums, 1).items()
-        }
+    def _summed(self, carried: dict[str, float], sums: LossSums) -> dict[str, float]:
+        return {name: carried.get(name, 0.0) + value for name, value in self._means(sums).items()}
 
 
 def _check_counts(source: PictureSource, targets: Targets) -> None:
@@ -364,13 +332,18 @@ def _check_counts(source: PictureSource, targets: Targets) -> None:
             )
 
 
-def _optimiser(network: FeatureNetwork, recipe: Recipe) -> torch.optim.Optimizer:
+def _optimiser(
+    network: FeatureNetwork, recipe: Recipe, device: torch.device
+) -> torch.optim.Optimizer:
     groups = network.parameter_groups(recipe.lr, recipe.head_multiplier)
+    # One kernel for all weights of a group, where launching kernels is what takes time.
+    fused = device.type == "cuda" or None
     if recipe.optimiser == "adamw":
-        return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay)
+        return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay, fused=fused)
     return torch.optim.SGD(
         groups,
         momentum=recipe.momentum,
         weight_decay=recipe.weight_decay,
         nesterov=recipe.momentum > 0,
+        fused=fused,
     )

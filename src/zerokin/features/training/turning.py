@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
@@ -29,15 +31,27 @@ def turns_of(start: int, n: int, *, device: torch.device | str = "cpu") -> Tenso
     >>> turns_of(0, 8).tolist(), turns_of(3, 3).tolist()
     ([0, 1, 0, 2, 0, 3, 0, 1], [2, 0, 3])
     """
-    place = torch.arange(start, start + n, device=device) % PERIOD
-    return (place + 1) // 2 * (place % 2)
+    return _turns_of(start % PERIOD, n, torch.device(device))
+
+
+@lru_cache(maxsize=32)
+def _turns_of(start: int, n: int, device: torch.device) -> Tensor:
+    place = torch.arange(start, start + n) % PERIOD
+    return ((place + 1) // 2 * (place % 2)).to(device)
 
 
 def turned(view: Tensor, start: int) -> Tensor:
     """Return square pictures (B, 3, S, S), each turned as `turns_of` says, counter-clockwise."""
-    result = view.clone()
-    for quarters in (1, 2, 3):
-        # Slices, not masks: a mask would have to be counted, for which a GPU would be waited for.
-        places = slice((2 * quarters - 1 - start) % PERIOD, None, PERIOD)
-        result[places] = torch.rot90(view[places], quarters, dims=(2, 3))
-    return result
+    turns = turns_of(start, len(view), device=view.device)
+    pixels = _turned_pixels(view.shape[-1], view.device)[turns]
+    # One kernel for all: turned one after the other, pictures would take a GPU's time for launches.
+    found = view.flatten(2).gather(2, pixels[:, None].expand(-1, view.shape[1], -1))
+    return found.view(view.shape)
+
+
+@lru_cache(maxsize=32)
+def _turned_pixels(side: int, device: torch.device) -> Tensor:
+    """Return which pixel is shown at each place of a picture turned by 0, 1, 2, 3: (4, side²)."""
+    upright = torch.arange(side * side).view(side, side)
+    turned = [torch.rot90(upright, quarters).flatten() for quarters in range(4)]
+    return torch.stack(turned).to(device)
