@@ -20,7 +20,6 @@ from zerokin.evaluation.ablation.methods import method_for
 from zerokin.evaluation.ablation.readings import Readings, joined_readings
 from zerokin.evaluation.method import TrainingData
 from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.input import open_source
 from zerokin.features.training.run import TrainingRun
 
 SIDE = 16
@@ -209,7 +208,6 @@ def test_a_folds_network_has_nothing_of_test_samples_nor_of_validation_classes(
     pictures, tmp_path, monkeypatch
 ):
     dataset = zerokin.load_dataset(f"folder={pictures}")
-    source = open_source(dataset.pictures, SIDE, quiet=True)
     shown = []
     fit = FeatureLearner.fit
 
@@ -219,7 +217,7 @@ def test_a_folds_network_has_nothing_of_test_samples_nor_of_validation_classes(
 
     monkeypatch.setattr(FeatureLearner, "fit", watched)
     plan = parse_config(CONFIG).network("labels")
-    read = np.load(Readings(dataset, source, tmp_path, quiet=True).fold(plan, 1, seed=0))
+    read = np.load(Readings(dataset, SIDE, tmp_path, quiet=True).fold(plan, 1, seed=0))
     outside = np.r_[dataset.split.test_seen, dataset.split.test_unseen]
     assert not read[outside].any()
     assert read[dataset.split.train].any(axis=1).all()
@@ -381,8 +379,7 @@ def test_a_network_like_one_with_a_teacher_has_the_same_teacher():
 @pytest.fixture
 def readings(pictures, tmp_path):
     dataset = zerokin.load_dataset(f"folder={pictures}")
-    source = open_source(dataset.pictures, SIDE, quiet=True)
-    return Readings(dataset, source, tmp_path, device="cpu", quiet=True)
+    return Readings(dataset, SIDE, tmp_path, device="cpu", quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -476,3 +473,9 @@ def test_some_rows_alone():
     assert [row.name for row in config.only(["its own scores"]).rows] == ["its own scores"]
     with pytest.raises(InvalidInput, match="no row 'class label'; did you mean 'class labels'"):
         config.only(["class label"])
+    every = [row.name for row in config.rows]
+    assert [row.name for row in config.only(["*"]).rows] == every
+    begun = [name for name in every if name.startswith("its")]
+    assert [row.name for row in config.only(["its*"]).rows] == begun
+    with pytest.raises(InvalidInput, match=r"no row 'nothing\*'"):
+        config.only(["its*", "nothing*"])

@@ -78,7 +78,8 @@ def ablation(
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     jobs: Annotated[int, typer.Option(help="processes that choose and measure")] = 1,
     row: Annotated[
-        list[str] | None, typer.Option(help="only this row, in the tables too; repeatable")
+        list[str] | None,
+        typer.Option(help="only this row, or all of 'NAME*', in the tables too; repeatable"),
     ] = None,
     validation: Annotated[
         bool, typer.Option("--validation", help="only what folds say, to choose networks by")

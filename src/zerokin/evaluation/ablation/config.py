@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -112,12 +113,15 @@ class AblationConfig:
     episodes: int = 600
 
     def only(self, names: Sequence[str]) -> AblationConfig:
-        """Return the same with some of its rows alone, named as they are."""
+        """Return the same with some of its rows alone, by name or as ``"CNN-RNN*"`` has it."""
         known = [row.name for row in self.rows]
+        wanted: set[str] = set()
         for name in names:
-            if name not in known:
+            found = fnmatch.filter(known, name) if "*" in name else [name]
+            if not found or not wanted.union(found) <= set(known):
                 raise InvalidInput(f"there is no row {shown(name)}{did_you_mean(name, known)}")
-        return replace(self, rows=tuple(row for row in self.rows if row.name in names))
+            wanted.update(found)
+        return replace(self, rows=tuple(row for row in self.rows if row.name in wanted))
 
     def network(self, name: str) -> NetworkPlan:
         """Return a network by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.evaluation.ablation.config import NetworkPlan
+from zerokin.features.device import chosen_device
 from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.input.sources import PictureSource
+from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.features.normaliser import unit_length
 from zerokin.files import replacing
 
@@ -31,8 +33,9 @@ class Readings:
     ----------
     dataset
         Pictures, with validation folds.
-    source
-        The same pictures, opened.
+    stored_side
+        Side of the pictures in memory. They are decoded when the first network needs them: not
+        at all where everything was read before.
     folder
         Where readings and checkpoints are kept.
     device
@@ -44,14 +47,20 @@ class Readings:
     def __init__(
         self,
         dataset: Dataset,
-        source: PictureSource,
+        stored_side: int,
         folder: Path,
         *,
         device: str | None = None,
         quiet: bool = False,
     ) -> None:
-        self.dataset, self.source, self.folder = dataset, source, folder
+        self.dataset, self.stored_side, self.folder = dataset, stored_side, folder
         self.device, self.quiet = device, quiet
+
+    @cached_property
+    def source(self) -> PictureSource:
+        """All pictures, opened."""
+        where = chosen_device(self.device)
+        return open_source(self.dataset.pictures, self.stored_side, device=where, quiet=self.quiet)
 
     def fold(self, plan: NetworkPlan, number: int, seed: int) -> Path:
         """Return the file of a network that has not seen the classes of a validation fold."""
@@ -83,7 +92,7 @@ class Readings:
         about = {
             **_described(plan, seed),
             "split": dataset.split.version,
-            "stored_side": self.source.side,
+            "stored_side": self.stored_side,
             "data": self.dataset.provenance.sha256,
         }
         told = _told(note)

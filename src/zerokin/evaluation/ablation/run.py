@@ -14,7 +14,6 @@ from zerokin.evaluation.ablation import few_shot, zero_shot
 from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
 from zerokin.evaluation.ablation.measured import MeasuredRows
 from zerokin.evaluation.ablation.readings import Files, Readings
-from zerokin.features.input.sources import open_source
 from zerokin.workers import make_workers
 
 Results = list[dict[str, Any]]
@@ -64,14 +63,10 @@ def run_ablation(
     quiet
         Show no progress.
     """
-    import torch
-
     way = few_shot if config.setting == "few-shot" else zero_shot
     dataset = load_dataset(data, split=split)
     way.check(dataset)
-    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    source = open_source(dataset.pictures, config.stored_side, device=where, quiet=quiet)
-    readings = Readings(dataset, source, Path(folder), device=device, quiet=quiet)
+    readings = Readings(dataset, config.stored_side, Path(folder), device=device, quiet=quiet)
     train = partial(way.train, readings, config, validation_only=validation_only)
     measure = partial(way.measure, data, split, config, validation_only=validation_only, tune=tune)
     measured = MeasuredRows(
