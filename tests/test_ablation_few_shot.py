@@ -155,3 +155,63 @@ def test_wrong_configurations(change, line):
 def test_data_with_several_folds_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match="Critters has 3 validation folds"):
         run("critters", tmp_path)
+
+
+def with_semantics_of(semantics, **changed):
+    row = {"name": "shots", "networks": ["labels"], "semantics": semantics, **changed}
+    return parse_config({**CONFIG, "rows": [row]})
+
+
+def test_a_row_may_have_semantics_of_its_own(folder, tmp_path):
+    config = with_semantics_of("own+taxonomy")
+    options = {"device": "cpu", "tune": False, "quiet": True}
+    rows = list(run_ablation(folder, config, tmp_path, **options))
+    assert {row["semantics"] for row in rows} == {"own+taxonomy"}
+    features = np.load(tmp_path / "labels-base-0.npy").astype(np.float32)
+    dataset = zerokin.load_dataset(folder, semantics="own+taxonomy").with_inputs(features)
+    method = find_few_shot_methods(["ours"])[0]
+    method.stages = ([{}],)
+    plan = EpisodePlan(shots=3, episodes=7)
+    expected = FewShotEvaluation(dataset, plan, quiet=True).run(method)[0]
+    assert rows[-1]["metrics"] == expected.metrics
+    plain = list(run_ablation(folder, with_semantics_of(None), tmp_path, **options))
+    assert "semantics" not in plain[0]
+
+
+def test_rows_are_measured_again_where_their_semantics_hold_something_else(folder, tmp_path):
+    names = zerokin.load_dataset(folder).classes.names
+    file = tmp_path / "words.txt"
+    config = with_semantics_of(f"word-vectors={file}", method="ours")
+    found = []
+    for seed in (0, 0, 1):
+        numbers = np.random.default_rng(seed).normal(size=(len(names), 3))
+        file.write_text(
+            "".join(f"{n} {' '.join(map(str, v))}\n" for n, v in zip(names, numbers, strict=True))
+        )
+        out = tmp_path / "out"
+        list(run_ablation(folder, config, out, device="cpu", tune=False, quiet=True))
+        found.append(sorted(path.name for path in (out / "measured").iterdir()))
+    assert found[0] == found[1]
+    assert len(found[2]) == len(found[0]) + 1
+
+
+def test_semantics_that_are_missing_are_said_before_anything_is_trained(folder, tmp_path):
+    config = with_semantics_of("taxnomy")
+    with pytest.raises(InvalidInput, match="did you mean 'taxonomy'"):
+        list(run_ablation(folder, config, tmp_path, device="cpu", quiet=True))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_semantics_of_rows_that_make_no_sense_are_refused():
+    with pytest.raises(InvalidInput, match="row 'shots': semantics must be text: got 3"):
+        with_semantics_of(3)
+    row = {"name": "own", "networks": ["labels"], "method": "network", "semantics": "taxonomy"}
+    with pytest.raises(InvalidInput, match="own scores are of the semantics"):
+        parse_config({**CONFIG, "setting": "zero-shot", "rows": [row]})
+
+
+@pytest.mark.parametrize("selection", [None, "chosen", {}, {"validation": "a"}])
+def test_a_choice_that_tells_nothing_has_no_column(selection):
+    metrics = {"top1": 61.24, "ci95": 0.81, "shots": 1, "way": 5}
+    rows = [{"method": "x", "metrics": metrics, "selection": selection}]
+    assert few_shot_ablation_lines(rows).headings == ["method", "5-way 1-shot"]

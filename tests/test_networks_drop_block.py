@@ -45,7 +45,7 @@ def test_a_square_larger_than_the_map_drops_whole_maps():
     assert 0 < zero.mean() < 1
 
 
-def test_nothing_is_dropped_when_all_would_be():
+def test_nothing_becomes_infinite_where_all_is_dropped():
     torch.manual_seed(0)
     assert torch.isfinite(DropBlock(0.999, 2).train()(torch.ones(1, 1, 2, 2))).all()
 

@@ -11,7 +11,10 @@ import pytest
 import zerokin
 from test_hierarchy_wordnet import write_nouns
 from zerokin.data.class_semantics import with_semantics
+from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, MissingFile
+from zerokin.recogniser.class_vectors import encoder_of
+from zerokin.recogniser.recogniser import _extended
 from zerokin.semantics import taxonomy_vectors, wordnet_definitions
 
 
@@ -98,7 +101,7 @@ def test_sources_stand_side_by_side_each_of_unit_length(critters):
 
 def test_a_plus_in_a_files_name_does_not_end_it(critters, tmp_path):
     names = [name.replace(" ", "_") for name in critters.classes.names]
-    file = tmp_path / "a+b+text.txt"
+    file = tmp_path / "a+b+text"
     file.write_text("".join(f"{name} {k} 1\n" for k, name in enumerate(names)))
     found = with_semantics(critters, f"word-vectors={file}+taxonomy").classes
     np.testing.assert_allclose(
@@ -110,9 +113,9 @@ def test_definitions_are_encoded_by_wnid(critters, wordnet, monkeypatch):
     folder, wnids = wordnet
     texts = []
 
-    def encoded(given, model):
+    def encoded(given, model, *, device):
         texts.extend(given)
-        assert model == "minilm"
+        assert (model, device) == ("minilm", "cpu")
         return np.eye(len(given))
 
     monkeypatch.setattr("zerokin.semantics.sentence_vectors", encoded)
@@ -134,8 +137,9 @@ def test_definitions_are_encoded_by_wnid(critters, wordnet, monkeypatch):
         ("taxnomy", r"unknown semantics 'taxnomy'; did you mean 'taxonomy'\? \(known: word-vec"),
         ("own+taxnomy", r"unknown semantics 'own\+taxnomy'"),
         ("own=3", "unknown semantics 'own=3'"),
-        ("text=", "lacks its file or model: text="),
-        ("own+text=", "semantics 'text=' lacks its file or model"),
+        ("text=", "lacks its file, model or folder: text="),
+        ("own+text=", "semantics 'text=' lacks its file, model or folder"),
+        ("own+taxonomy+own", r"'own\+taxonomy\+own' has own twice: name it once"),
         ("definitions", "no concepts of WordNet .* text=minilm"),
         ("", "unknown semantics ''"),
     ],
@@ -143,6 +147,28 @@ def test_definitions_are_encoded_by_wnid(critters, wordnet, monkeypatch):
 def test_what_is_no_source_is_refused(critters, semantics, message):
     with pytest.raises(InvalidInput, match=message):
         with_semantics(critters, semantics)
+
+
+@pytest.mark.parametrize(
+    ("source", "encoder"),
+    [
+        ("sentences (minilm)", "minilm"),
+        ("sentences (a (b))", "a (b)"),
+        ("WordNet's definitions (minilm)", "minilm"),
+        ("sentences (minilm) beside taxonomy", None),
+        ("sentences (minilm) beside WordNet's definitions (minilm)", None),
+        ("attributes beside sentences (minilm)", None),
+    ],
+)
+def test_a_text_is_enough_for_a_class_where_texts_alone_made_the_vectors(source, encoder):
+    assert encoder_of(ClassTable(("okapi",), semantics_source=source)) == encoder
+
+
+def test_a_class_that_is_added_leaves_no_wnids_behind():
+    table = ClassTable(("dog", "cat"), np.eye(2), wnids=("n00000001", "n00000002"))
+    more = _extended(table, "okapi", np.ones(2), None)
+    assert more.problems() == []
+    assert more.select(np.array([2, 0])).names == ("okapi", "dog")
 
 
 def test_what_classes_lack_is_said(critters):

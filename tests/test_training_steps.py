@@ -21,6 +21,7 @@ RECIPES = [
     {},
     {"augmentation": COLOURS, "turns": 0.5},
     {"average": 0.9, "clip_norm": 1.0, "accumulation": 2},
+    {"patches": 1.0, "turns": 0.5},
 ]
 # On CPUs AdamW counts its steps in tensors there, and reads them.
 ON_GPUS = [*RECIPES, {"optimiser": "adamw"}]

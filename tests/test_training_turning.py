@@ -159,6 +159,13 @@ def test_parts_of_a_batch_add_up_to_it(cut):
     assert furthest(*ends) < 1e-6
 
 
+def test_turns_that_were_first_asked_for_in_inference_mode_can_be_learned():
+    with torch.inference_mode():
+        turns_of(0, 18)
+    logits = torch.zeros(18, 4, requires_grad=True)
+    torch.nn.functional.cross_entropy(logits, turns_of(0, 18)).backward()
+
+
 def test_another_weight_of_turns_is_another_training(tmp_path):
     learn(network(), recipe(epochs=1), folder=tmp_path / "off")
     with pytest.raises(InvalidInput, match=r"turns 0\.0 there, 0\.5 here"):

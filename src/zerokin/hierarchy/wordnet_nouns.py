@@ -92,7 +92,8 @@ def open_wordnet(folder: str | os.PathLike[str] | None = None) -> Iterator[WordN
     path = existing(
         (usual_folder() if folder is None else Path(folder)) / "data.noun",
         "WordNet noun file",
-        "install WordNet 3.0 (Debian: wordnet-base) and name the folder that holds data.noun",
+        "install WordNet 3.0 (Debian: wordnet-base), or name the folder that holds data.noun "
+        "(WNSEARCHDIR, or definitions=FOLDER)",
     )
     with path.open("rb") as file:
         yield WordNetNouns(file, path)

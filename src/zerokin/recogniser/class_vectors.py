@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.data.classes import ClassTable
+from zerokin.data.classes import BESIDE, ClassTable
 from zerokin.errors import InvalidInput, did_you_mean
 
-ENCODED = re.compile(r"sentences \((.+)\)", re.DOTALL)
+ENCODED = re.compile(r"(?:sentences|WordNet's definitions) \((.+)\)", re.DOTALL)
 
 
 def class_vector(
@@ -66,7 +66,9 @@ def encoder_of(classes: ClassTable) -> str | None:
     >>> encoder_of(ClassTable(("okapi",), semantics_source="sentences (minilm)"))
     'minilm'
     """
-    found = ENCODED.fullmatch(classes.semantics_source)
+    source = classes.semantics_source
+    # A text says nothing of what stands beside its vector.
+    found = None if BESIDE in source else ENCODED.fullmatch(source)
     return found[1] if found else None
 
 

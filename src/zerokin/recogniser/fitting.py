@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.data.class_semantics import with_semantics
+from zerokin.data.class_semantics import TEXT_ENCODER, with_semantics
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput, ZerokinWarning
@@ -29,8 +29,6 @@ from zerokin.recogniser.examples import example_pictures
 from zerokin.recogniser.fold_features import FoldFeatures
 from zerokin.recogniser.recogniser import Recogniser
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
-
-TEXT_ENCODER = "minilm"
 
 Features = NDArray[np.float32]
 
@@ -156,8 +154,8 @@ def fit_recogniser(
     return Recogniser(
         network,
         classifier,
-        # The taxonomy has become superclasses, or has not been used.
-        replace(dataset.classes, taxonomy=None),
+        # The taxonomy has become superclasses, or has not been used; wnids are in the vectors.
+        replace(dataset.classes, taxonomy=None, wnids=None),
         calibrations=calibrations,
         examples=examples,
         metrics=metrics,

@@ -293,4 +293,5 @@ def _extended(
         vectors=None if vectors is None else np.concatenate([vectors, vector[None]]),
         descriptions=None if described is None else (*described, text or ""),
         taxonomy=None if taxonomy is None else (*taxonomy, ()),
+        wnids=None,  # nobody says which concept the new one is
     )

@@ -59,6 +59,13 @@ def comparison_lines(rows: Rows) -> Lines:
     return Lines(["method", *(heading for _, _, heading in columns)], lines)
 
 
+def validation_score(row: Mapping[str, Any]) -> float | None:
+    """Return what validation classes said of a row, where its choice tells."""
+    chosen = row.get("selection")
+    score = chosen.get("validation") if isinstance(chosen, Mapping) else None
+    return score if isinstance(score, int | float) and not isinstance(score, bool) else None
+
+
 def fold_rows(rows: Rows) -> list[dict[str, Any]]:
     """Return rows of what the validation folds said of each method, where its choice tells.
 
@@ -72,7 +79,7 @@ def fold_rows(rows: Rows) -> list[dict[str, Any]]:
     said: dict[tuple[str, str], dict[str, Any]] = {}
     metrics = {"pure": "per_class_top1", "generalised": "harmonic_mean"}
     for row in rows:
-        score = row.get("selection", {}).get("validation")
+        score = validation_score(row)
         if score is not None and row["setting"] in metrics:
             # The same for all seeds of a row.
             said.setdefault(

@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from zerokin.files import replacing
+from zerokin.report.comparison import validation_score
 from zerokin.report.tables import Lines, on_screen
 
 Rows = Sequence[Mapping[str, Any]]
@@ -116,7 +117,7 @@ def _validation_lines(rows: Rows) -> Lines:
     """Return what validation classes said of each row with shots, where its choice tells."""
     said: dict[str, dict[int, list[float]]] = {}
     for row in rows:
-        score = row.get("selection", {}).get("validation")
+        score = validation_score(row)
         if score is not None:
             of_row = said.setdefault(str(row["method"]), {})
             of_row.setdefault(row["metrics"]["shots"], []).append(score)

@@ -71,7 +71,7 @@ def _section(name: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 def _told(row: Row) -> dict[str, Any]:
     """Return what is told of a row: how it was chosen, on what, and what it came to."""
-    facts = ("setting", "seed", "split", "features", "features_sha256", "by")
+    facts = ("setting", "seed", "split", "features", "features_sha256", "by", "semantics")
     chosen = row.get("selection")
     spent = row.get("seconds")
     return {

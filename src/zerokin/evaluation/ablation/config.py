@@ -83,6 +83,12 @@ class RowPlan:
     method: str = "ours"
     semantics: str | None = None
 
+    @property
+    def told(self) -> dict[str, str]:
+        """What its results tell of it."""
+        own = {} if self.semantics is None else {"semantics": self.semantics}
+        return {"method": self.name, "by": self.method, **own}
+
 
 @dataclass(frozen=True)
 class AblationConfig:
@@ -292,6 +298,11 @@ def _row(given: Any, known: list[str], methods: Sequence[str]) -> RowPlan:
     semantics = given.get("semantics")
     if semantics is not None and not isinstance(semantics, str):
         raise InvalidInput(f"row {shown(name)}: semantics must be text: got {shown(semantics)}")
+    if semantics is not None and method == "network":
+        raise InvalidInput(
+            f"row {shown(name)}: a network's own scores are of the semantics that it was trained "
+            "with: leave out semantics, or take another method"
+        )
     return RowPlan(name, tuple(networks), method, semantics)
 
 

@@ -55,7 +55,7 @@ def measure(
         stages: Any = None if tune else ([{}],)
         measured = _zero_shot if row.method in ZERO_SHOT else _few_shot
         found = measured(dataset, config, row.method, part[1], stages, validation_only)
-        results += [{**one, "method": row.name, "by": row.method} for one in found]
+        results += [{**one, **row.told} for one in found]
     return results
 
 

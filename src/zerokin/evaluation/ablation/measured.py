@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,21 @@ class MeasuredRows:
         Of the ablation.
     config
         Of which seeds, shots and episodes count here.
+    semantics
+        Hashes of what the semantics that rows name hold.
     options
         Whatever else a row's figures depend on.
     """
 
-    def __init__(self, folder: Path, config: AblationConfig, **options: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        config: AblationConfig,
+        semantics: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
         self.folder = folder / "measured"
+        self.semantics = semantics or {}
         self.common = {
             "zerokin": __version__,
             "setting": config.setting,
@@ -58,5 +68,7 @@ class MeasuredRows:
         notes = [[path.with_suffix(".json").read_text() for path in of.values()] for of in files]
         # What a row does not say was not always there to be said.
         said = {name: value for name, value in asdict(row).items() if value is not None}
+        if row.semantics is not None:
+            said["semantics"] = [row.semantics, self.semantics.get(row.semantics)]
         content = json.dumps([self.common, said, notes])
         return self.folder / f"{hashlib.sha256(content.encode()).hexdigest()[:20]}.json"

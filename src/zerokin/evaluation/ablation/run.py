@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, as_completed
 from functools import partial
@@ -9,6 +10,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from zerokin.data.class_semantics import with_semantics
+from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
 from zerokin.evaluation.ablation import few_shot, zero_shot
 from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
@@ -70,9 +75,25 @@ def run_ablation(
     train = partial(way.train, readings, config, validation_only=validation_only)
     measure = partial(way.measure, data, split, config, validation_only=validation_only, tune=tune)
     measured = MeasuredRows(
-        Path(folder), config, data=dataset.provenance.sha256, validation=validation_only, tune=tune
+        Path(folder),
+        config,
+        _semantics_hashes(dataset, config),
+        data=dataset.provenance.sha256,
+        validation=validation_only,
+        tune=tune,
     )
     yield from _results(_tasks(config, train), measure, measured, jobs)
+
+
+def _semantics_hashes(dataset: Dataset, config: AblationConfig) -> dict[str, str]:
+    """Return hashes of what rows' own semantics hold: what is missing is said before trainings."""
+    named = dict.fromkeys(row.semantics for row in config.rows if row.semantics)
+    vectors = {name: with_semantics(dataset, name).semantics for name in named}
+    # Encoders differ in last digits from machine to machine.
+    return {
+        name: hashlib.sha256((np.round(found, 4) + 0.0).tobytes()).hexdigest()
+        for name, found in vectors.items()
+    }
 
 
 def _tasks(config: AblationConfig, train: Callable[[NetworkPlan], Files]) -> Iterator[Task]:

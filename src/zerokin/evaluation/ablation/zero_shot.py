@@ -52,7 +52,7 @@ def measure(
         if kind == "fold"
     ]
     selector = Selector(dataset, method, random_state=seed, folds=folds, quiet=True)
-    named = {"method": row.name, "by": row.method}
+    named = row.told
     if validation_only:
         best = {goal: selector.choose(goal).best for goal in MEASURED}
         return [

@@ -36,8 +36,10 @@ def turns_of(start: int, n: int, *, device: torch.device | str = "cpu") -> Tenso
 
 @lru_cache(maxsize=32)
 def _turns_of(start: int, n: int, device: torch.device) -> Tensor:
-    place = torch.arange(start, start + n) % PERIOD
-    return ((place + 1) // 2 * (place % 2)).to(device)
+    # Not a tensor of inference mode, should somebody be in it: no loss could be made with that.
+    with torch.inference_mode(False):
+        place = torch.arange(start, start + n) % PERIOD
+        return ((place + 1) // 2 * (place % 2)).to(device)
 
 
 def turned(view: Tensor, start: int) -> Tensor:
