@@ -10,6 +10,7 @@ import pytest
 
 import zerokin
 from test_hierarchy_wordnet import write_nouns
+from zerokin.cli import main
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, MissingFile
@@ -147,6 +148,29 @@ def test_definitions_are_encoded_by_wnid(critters, wordnet, monkeypatch):
 def test_what_is_no_source_is_refused(critters, semantics, message):
     with pytest.raises(InvalidInput, match=message):
         with_semantics(critters, semantics)
+
+
+def test_a_table_brings_back_what_a_command_wrote(critters, tmp_path, capsys, monkeypatch):
+    file = tmp_path / "vectors.csv"
+    words = ["vectors", "critters", "--semantics", "own+taxonomy", "--out", str(file)]
+    monkeypatch.setattr("sys.argv", ["zerokin", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    assert "60 classes, " in capsys.readouterr().out
+    found = with_semantics(critters, f"table={file}").classes
+    expected = with_semantics(critters, "own+taxonomy").classes
+    np.testing.assert_allclose(found.semantics, expected.semantics, rtol=0, atol=1e-15)
+    # In whatever order, and with classes that nobody asked for.
+    head, *lines = file.read_text().splitlines()
+    extra = lines[0].replace(critters.classes.names[0], "nobody")
+    file.write_text("\n".join([head, extra, *reversed(lines)]) + "\n")
+    again = with_semantics(critters, f"table={file}").classes
+    assert np.array_equal(again.vectors, found.vectors)
+    file.write_text("\n".join([head, *lines[2:]]) + "\n")
+    first, second = critters.classes.names[:2]
+    with pytest.raises(InvalidInput, match=rf"lacks 2 of 60 classes: '{first}', '{second}'"):
+        with_semantics(critters, f"table={file}")
 
 
 @pytest.mark.parametrize(

@@ -376,6 +376,25 @@ def run_comparison(
 
 
 @app.command()
+def vectors(
+    data: Data,
+    file: Annotated[Path, typer.Option("--out", help="CSV table to write")],
+    semantics: Semantics = None,
+) -> None:
+    """Write the vectors of a data set's classes, for --semantics table=FILE on another machine."""
+    from zerokin.data import load_dataset
+    from zerokin.semantics import write_vector_table
+
+    classes = load_dataset(data, semantics=semantics).classes
+    write_vector_table(file, classes.names, classes.semantics)
+    out.print(
+        f"wrote {file}: {len(classes):,} classes, {classes.semantics.shape[1]:,} numbers each "
+        f"({classes.semantics_source})",
+        soft_wrap=True,
+    )
+
+
+@app.command()
 def skipgram(
     corpus: Annotated[Path, typer.Argument(help="text, one sentence or document a line; .gz too")],
     vectors: Annotated[Path, typer.Argument(help="word2vec file to write")],

@@ -10,7 +10,7 @@ import numpy as np
 
 from zerokin.data.classes import BESIDE, ClassTable
 from zerokin.data.dataset import Dataset
-from zerokin.errors import InvalidInput, did_you_mean, shown
+from zerokin.errors import InvalidInput, did_you_mean, listing, shown
 
 TEXT_ENCODER = "minilm"
 
@@ -25,7 +25,8 @@ def with_semantics(dataset: Dataset, semantics: str) -> Dataset:
     semantics
         ``"word-vectors=FILE"``, ``"text=MODEL"``, ``"definitions"`` (WordNet's, encoded by MiniLM;
         ``"definitions=FOLDER"`` for a WordNet in an unusual place), ``"taxonomy"`` (a column per
-        superclass) or ``"own"``; several joined by ``+`` stand side by side, each of unit length.
+        superclass), ``"table=FILE"`` (a CSV table of names and numbers) or ``"own"``; several
+        joined by ``+`` stand side by side, each of unit length.
     """
     parts = [_from_source(dataset.classes, source) for source in _sources(semantics)]
     return dataset.with_classes(parts[0] if len(parts) == 1 else _side_by_side(parts))
@@ -49,6 +50,26 @@ def from_text(classes: ClassTable, model: str) -> ClassTable:
     vectors = sentence_vectors(class_texts(classes.names, described), model)
     return replace(
         classes, vectors=vectors, semantics_source=f"sentences ({model})", attribute_names=None
+    )
+
+
+def from_table(classes: ClassTable, file: str) -> ClassTable:
+    """Return the table with vectors from a file with a line per class, such as `vectors` writes."""
+    from zerokin.semantics import vector_table
+
+    names, vectors = vector_table(file, key="name")
+    lines = {name: line for line, name in enumerate(names)}
+    missing = [name for name in classes.names if name not in lines]
+    if missing:
+        raise InvalidInput(
+            f"{file} lacks {len(missing):,} of {len(classes):,} classes: "
+            f"{listing(map(repr, missing))}{did_you_mean(missing[0], names)}"
+        )
+    return replace(
+        classes,
+        vectors=vectors[[lines[name] for name in classes.names]],
+        semantics_source=f"a table ({file})",
+        attribute_names=None,
     )
 
 
@@ -93,13 +114,14 @@ WITH_ARGUMENT: dict[str, Callable[[ClassTable, str], ClassTable]] = {
     "word-vectors": from_word_vectors,
     "text": from_text,
     "definitions": from_definitions,
+    "table": from_table,
 }
 ALONE: dict[str, Callable[[ClassTable], ClassTable]] = {
     "definitions": from_definitions,
     "taxonomy": from_taxonomy,
     "own": from_own,
 }
-KNOWN = "word-vectors=FILE, text=MODEL, definitions, definitions=FOLDER, taxonomy, own"
+KNOWN = "word-vectors=FILE, text=MODEL, table=FILE, definitions, definitions=FOLDER, taxonomy, own"
 
 
 def _sources(semantics: str) -> list[str]:

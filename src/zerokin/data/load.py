@@ -71,8 +71,9 @@ def load_dataset(
     semantics
         Other class semantics than the data's own: ``"word-vectors=FILE"`` (word2vec, GloVe or
         fastText), ``"text=MODEL"`` (a sentence encoder's folder or name), ``"definitions"``
-        (WordNet's, encoded), ``"taxonomy"`` (a column per superclass) or ``"own"``; several joined
-        by ``+`` stand side by side, each of unit length.
+        (WordNet's, encoded), ``"taxonomy"`` (a column per superclass), ``"table=FILE"`` (a CSV
+        table of names and numbers) or ``"own"``; several joined by ``+`` stand side by side, each
+        of unit length.
 
     Returns
     -------

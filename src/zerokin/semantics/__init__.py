@@ -4,7 +4,7 @@ from zerokin.semantics.definitions import wordnet_definitions
 from zerokin.semantics.normalise import unit_rows
 from zerokin.semantics.sentences import class_texts, sentence_vectors
 from zerokin.semantics.skipgram import train_skipgram
-from zerokin.semantics.tables import vector_table
+from zerokin.semantics.tables import vector_table, write_vector_table
 from zerokin.semantics.taxonomy_vectors import taxonomy_vectors
 from zerokin.semantics.word_vectors import word_vectors
 
@@ -17,4 +17,5 @@ __all__ = [
     "vector_table",
     "word_vectors",
     "wordnet_definitions",
+    "write_vector_table",
 ]

@@ -6,13 +6,14 @@ import csv
 import io
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, did_you_mean
-from zerokin.files import existing
+from zerokin.files import existing, replacing
 
 
 def vector_table(
@@ -76,6 +77,35 @@ def vector_table(
     if not keys:
         raise InvalidInput(f"{path} has a header and no class vectors")
     return list(keys), np.array(vectors)
+
+
+def write_vector_table(
+    path: str | os.PathLike[str],
+    keys: Sequence[str],
+    vectors: NDArray[np.float64],
+    *,
+    key: str = "name",
+) -> None:
+    """Write a CSV table that `vector_table` reads, every number exactly.
+
+    Parameters
+    ----------
+    path
+        The table.
+    keys : C keys
+        Of the classes.
+    vectors : (C, d_z)
+        Their vectors.
+    key
+        Heading of the keys; columns of the vector are numbered.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([key, *range(1, vectors.shape[1] + 1)])
+    for name, vector in zip(keys, vectors.tolist(), strict=True):
+        writer.writerow([name, *vector])
+    with replacing(Path(path)) as temporary:
+        temporary.write_text(text.getvalue(), encoding="utf-8")
 
 
 def _read(path: Path) -> tuple[bool, list[tuple[int, list[str]]]]:
