@@ -57,6 +57,13 @@ def test_what_else_goes_wrong_while_writing_stays_what_it_is(tmp_path):
             _ = 1 / 0
 
 
+@pytest.mark.parametrize("path", [".", "/"])
+@pytest.mark.parametrize("block", [replacing, replacing_folder])
+def test_what_has_no_name_of_its_own_cannot_be_written(path, block):
+    with pytest.raises(CannotWrite, match="no name of its own"), block(path):
+        pass
+
+
 def test_a_folder_that_cannot_take_its_place_says_why(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))

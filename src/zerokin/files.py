@@ -34,6 +34,12 @@ class CannotWrite(InvalidInput):
         self.reason = reason
 
 
+def _refuse_nameless(path: Path) -> None:
+    """Refuse ``.`` and the root, beside which nothing can be put under a name like theirs."""
+    if not path.name:
+        raise CannotWrite(path, "it has no name of its own: give one")
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name beside ``path`` and rename it to ``path`` if the block succeeds.
@@ -50,6 +56,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['note.txt']
     """
     path = Path(path)
+    _refuse_nameless(path)
     # The suffix stays last: writers such as Matplotlib choose the format by it.
     temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part{path.suffix}")
     with naming(path):
@@ -65,6 +72,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give an empty temporary folder beside ``path`` that takes its place if the block succeeds."""
     path = Path(path)
+    _refuse_nameless(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     former = temporary.with_suffix(".old")
     with naming(path, parts=temporary):

@@ -10,7 +10,7 @@ import numpy as np
 
 from zerokin.data.classes import BESIDE, ClassTable
 from zerokin.data.dataset import Dataset
-from zerokin.errors import InvalidInput, did_you_mean, listing, shown
+from zerokin.errors import InvalidInput, did_you_mean, shown
 
 TEXT_ENCODER = "minilm"
 
@@ -55,19 +55,11 @@ def from_text(classes: ClassTable, model: str) -> ClassTable:
 
 def from_table(classes: ClassTable, file: str) -> ClassTable:
     """Return the table with vectors from a file with a line per class, such as `vectors` writes."""
-    from zerokin.semantics import vector_table
+    from zerokin.semantics.tables import vectors_of_classes
 
-    names, vectors = vector_table(file, key="name")
-    lines = {name: line for line, name in enumerate(names)}
-    missing = [name for name in classes.names if name not in lines]
-    if missing:
-        raise InvalidInput(
-            f"{file} lacks {len(missing):,} of {len(classes):,} classes: "
-            f"{listing(map(repr, missing))}{did_you_mean(missing[0], names)}"
-        )
     return replace(
         classes,
-        vectors=vectors[[lines[name] for name in classes.names]],
+        vectors=vectors_of_classes(file, classes.names, key="name"),
         semantics_source=f"a table ({file})",
         attribute_names=None,
     )

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, listing
 from zerokin.files import existing, replacing
+
+MOST_NAMED = 20
 
 
 def vector_table(
@@ -77,6 +79,21 @@ def vector_table(
     if not keys:
         raise InvalidInput(f"{path} has a header and no class vectors")
     return list(keys), np.array(vectors)
+
+
+def vectors_of_classes(
+    path: str | os.PathLike[str], classes: Sequence[str], *, key: str
+) -> NDArray[np.float64]:
+    """Return the (C, d_z) vectors of some classes, naming all that the table lacks at once."""
+    keys, vectors = vector_table(path, key=key)
+    rows = {name: row for row, name in enumerate(keys)}
+    absent = [name for name in classes if name not in rows]
+    if absent:
+        raise InvalidInput(
+            f"{path} lacks the vectors of {len(absent):,} of {len(classes):,} classes: "
+            f"add {listing(absent, most=MOST_NAMED)}"
+        )
+    return vectors[[rows[name] for name in classes]]
 
 
 def write_vector_table(

@@ -14,10 +14,11 @@ from zerokin.data.provenance import Provenance, SourceFile
 from zerokin.data.readers.ilsvrc import WnidPictures, flat_pictures, is_flat, wnid_folders
 from zerokin.data.readers.split_files import drawn_folds
 from zerokin.data.readers.tables import read_lines
-from zerokin.data.readers.wnid_vectors import find_vectors, vectors_by_wnid
+from zerokin.data.readers.wnid_vectors import find_vectors
 from zerokin.data.splits import split_by_class
 from zerokin.errors import InvalidInput, MissingFile
 from zerokin.files import existing
+from zerokin.semantics.tables import vectors_of_classes
 
 SEEN_FOLDERS = (
     "ILSVRC2012/train",
@@ -62,7 +63,7 @@ def read_imnet(source: str, folder: Path) -> Dataset:
         name="ImNet",
         classes=ClassTable(
             names=names,
-            vectors=None if table is None else vectors_by_wnid(table, wnids),
+            vectors=None if table is None else vectors_of_classes(table, wnids, key="wnid"),
             semantics_source="none" if table is None else f"word vectors ({table.name})",
             wnids=tuple(wnids),
         ),

@@ -14,11 +14,12 @@ from zerokin.data.dataset import Dataset
 from zerokin.data.pictures import FolderPictures, Pictures, list_folder, open_tars
 from zerokin.data.provenance import Provenance, SourceFile
 from zerokin.data.readers.tables import Row, read_table
-from zerokin.data.readers.wnid_vectors import find_vectors, vectors_by_wnid
+from zerokin.data.readers.wnid_vectors import find_vectors
 from zerokin.data.readers.wordnet_sheet import taxonomy_of, unique_names
 from zerokin.data.splits import split_by_class
 from zerokin.errors import InvalidInput, MissingFile, listing
 from zerokin.files import existing
+from zerokin.semantics.tables import vectors_of_classes
 
 PARTS = ("train", "val", "test")
 LAYOUT = "it should hold train.csv, val.csv, test.csv and images/, or tar files of SPLIT/WNID/FILE"
@@ -59,7 +60,7 @@ def read_mini_imagenet(source: str, folder: Path) -> Dataset:
         name="mini-ImageNet",
         classes=ClassTable(
             names=unique_names(rows) if rows else tuple(wnids),
-            vectors=None if table is None else vectors_by_wnid(table, wnids),
+            vectors=None if table is None else vectors_of_classes(table, wnids, key="wnid"),
             semantics_source="none" if table is None else f"word vectors ({table.name})",
             taxonomy=taxonomy_of(rows, sheet) if rows else None,
             wnids=tuple(wnids),

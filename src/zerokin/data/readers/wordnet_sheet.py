@@ -8,8 +8,8 @@ from pathlib import Path
 
 from zerokin.data.classes import TaxonomyPath
 from zerokin.data.readers.tables import Row
-from zerokin.data.readers.wnid_vectors import WNID
 from zerokin.errors import InvalidInput
+from zerokin.wordnet_nouns import WNID
 
 
 def unique_names(rows: Sequence[Row]) -> tuple[str, ...]:
