@@ -19,6 +19,7 @@ from zerokin.evaluation.few_shot.batches import episode_predictions
 from zerokin.evaluation.few_shot.comparison import find_few_shot_methods
 from zerokin.evaluation.few_shot.ours import DEFAULTS, OursFewShot
 from zerokin.evaluation.method import TrainingData
+from zerokin.evaluation.ours import Ours
 from zerokin.report.few_shot import few_shot_lines
 
 DATASET = clustered_dataset()
@@ -117,6 +118,46 @@ def test_row_says_what_was_measured_and_how_it_was_chosen():
     assert row.selection["base"] == "training classes"
     assert row.selection["tried"] == len(selection.trials)
     assert row.selection["validation"] == round(selection.best.score("pure"), 2)
+
+
+def test_without_superclasses_no_kin_moves_a_prototype(monkeypatch):
+    monkeypatch.setattr("zerokin.evaluation.ours.kinship", None)
+    monkeypatch.setattr("zerokin.evaluation.ours.semantic_kinship", None)
+    method = find_few_shot_methods(["ours-flat"])[0]
+    plan = EpisodePlan(shots=1, queries=3, episodes=4, validation_episodes=4)
+    row, selection = FewShotEvaluation(DATASET, plan, quiet=True).run(method)
+    assert row.method == "ours-flat"
+    assert {trial.params["inference"] for trial in selection.trials} == {"flat"}
+    assert {trial.params["kappa"] > 0 for trial in selection.trials} == {True, False}
+    with pytest.raises(TypeError):
+        FewShotEvaluation(DATASET, plan, quiet=True).run(OursFewShot())
+
+
+def test_the_first_stage_leaves_out_no_setting_without_superclasses():
+    flat = find_few_shot_methods(["ours-flat"])[0]
+    without = [{**flat.defaults, **change} for change in flat.stages[0]]
+    tried = [{**DEFAULTS, **change} for change in OursFewShot().stages[0]]
+    assert [params for params in without if params not in tried] == []
+    assert len(tried) == 2 * len(without)
+
+
+def test_base_samples_are_scored_only_where_base_classes_lend(monkeypatch):
+    scored = []
+    fit_many = Ours.fit_many
+
+    def watched(self, data, trials):
+        for scorer in fit_many(self, data, trials):
+            yield lambda F, scorer=scorer: scored.append(len(F)) or scorer(F)
+
+    monkeypatch.setattr(Ours, "fit_many", watched)
+    task = FewShotEvaluation(DATASET, PLAN, quiet=True).validation[0]
+    for lent, expected in ((0.0, {len(task.pool)}), (1.0, {len(task.pool), len(task.data.labels)})):
+        scored.clear()
+        params = {**DEFAULTS, "base_weight": lent}
+        scorer = next(iter(OursFewShot().scorers(task.data, task.pool, [params])))
+        episode_predictions(scorer, task.episodes, d_f=24)
+        assert set(scored) == expected
+        assert len(scored) == len(expected)
 
 
 def test_all_classes_at_once_are_measured_by_hits_too():

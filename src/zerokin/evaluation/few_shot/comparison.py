@@ -10,13 +10,18 @@ from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.evaluation.few_shot.evaluation import Base, EpisodePlan, FewShotEvaluation
 from zerokin.evaluation.few_shot.generalised import GENERALISED, GeneralisedFewShotEvaluation
 from zerokin.evaluation.few_shot.method import FewShotMethod
-from zerokin.evaluation.few_shot.ours import OursByTaxonomy, OursFewShot, OursWithoutSemantics
+from zerokin.evaluation.few_shot.ours import (
+    OursByTaxonomy,
+    OursFewShot,
+    OursWithoutSemantics,
+    OursWithoutSuperclasses,
+)
 from zerokin.evaluation.few_shot.peer_method import FewShotPeerMethod
 from zerokin.evaluation.few_shot.peers import PEERS
 from zerokin.evaluation.selection import Selection
 from zerokin.evaluation.settings import Row
 
-VARIANTS = (OursByTaxonomy, OursWithoutSemantics)
+VARIANTS = (OursByTaxonomy, OursWithoutSuperclasses, OursWithoutSemantics)
 """What is measured by name only: to see what semantics and superclasses bring."""
 
 

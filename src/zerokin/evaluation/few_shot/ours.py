@@ -7,7 +7,7 @@ semantics (what a zero-shot scorer returns), with means of shots, and with means
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -21,6 +21,7 @@ from zerokin.evaluation.few_shot.normalisers import fitted_normaliser
 from zerokin.evaluation.method import (
     FEATURE_NORMALISATIONS,
     Params,
+    Scorer,
     Stage,
     TrainingData,
     product_of,
@@ -46,19 +47,24 @@ DEFAULTS = {
 }
 
 BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
-SHOTS_ALONE: Params = {**DEFAULTS, "inference": "flat", "kappa": 0.0}
-LENDING: dict[str, Sequence[float]] = {
+WITHOUT_KIN: Params = {**DEFAULTS, "inference": "flat"}
+SHOTS_ALONE: Params = {**WITHOUT_KIN, "kappa": 0.0}
+LENDING: dict[str, Sequence[Any]] = {
+    # Features that are not centred gain more by lending.
+    "normalisation": FEATURE_NORMALISATIONS,
     "base_weight": [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
     "base_neighbors": [1, 4],
 }
 
+FIRST: dict[str, Sequence[Any]] = {
+    "normalisation": FEATURE_NORMALISATIONS,
+    "alpha": [0.9, 0.99],
+    "gamma": [1.0, 3.0, 10.0, 30.0],
+}
+
 STAGES = (
-    product_of(
-        normalisation=FEATURE_NORMALISATIONS,
-        alpha=[0.9, 0.99],
-        gamma=[1.0, 3.0, 10.0, 30.0],
-        kappa=KAPPAS[::2],
-    ),
+    # With kin and without, the best normalisations differ: neither may be left out of the first.
+    product_of(**FIRST, inference=["flat", "kin"], kappa=KAPPAS[::2]),
     [
         *product_of(inference=["flat"], kappa=KAPPAS),
         *product_of(
@@ -114,23 +120,51 @@ class OursByTaxonomy(OursFewShot):
     )
 
 
+class OursWithoutSuperclasses(OursFewShot):
+    """The same, with projections as they are: no superclass and no other kin moves them."""
+
+    name = "ours-flat"
+    defaults: Params = WITHOUT_KIN
+    stages: Sequence[Stage] = (
+        product_of(**FIRST, kappa=KAPPAS[::2]),
+        product_of(kappa=KAPPAS),
+        STAGES[3],
+    )
+
+
 class OursWithoutSemantics(OursFewShot):
     """The same, knowing the shots alone."""
 
     name = "ours-shots"
     defaults: Params = SHOTS_ALONE
-    stages: Sequence[Stage] = (
-        product_of(normalisation=FEATURE_NORMALISATIONS),
-        product_of(**LENDING),
-    )
+    stages: Sequence[Stage] = (product_of(**LENDING),)
 
 
-@dataclass(frozen=True, eq=False)
 class _Projection:
-    """Products of the pool (N, C) and of base means (B, C) with projected semantics."""
+    """Products with projected semantics, made when they are first asked for.
 
-    of_pool: Products
-    of_base: Products
+    Parameters
+    ----------
+    scorer
+        From raw features (n, d_f) to products (n, C).
+    data, pool
+        As for `FewShotMethod.scorers`.
+    """
+
+    def __init__(self, scorer: Scorer, data: TrainingData, pool: NDArray[Any]) -> None:
+        self.scorer, self.data, self.pool = scorer, data, pool
+
+    @cached_property
+    def of_pool(self) -> Products:
+        """Of samples of the pool, (N, C)."""
+        return self.scorer(self.pool)
+
+    @cached_property
+    def of_base(self) -> Products:
+        """Of base means, (B, C): all base samples have to be scored, but few settings lend."""
+        members = np.unique(self.data.labels, return_inverse=True)[1]
+        # A scorer is linear in unit features: the mean of products is the product with the mean.
+        return class_means(self.scorer(self.data.features), members, int(members.max()) + 1)
 
 
 def _projections(
@@ -140,11 +174,7 @@ def _projections(
     if not data.semantics.shape[1]:
         yield from (None for _ in trials)
         return
-    members = np.unique(data.labels, return_inverse=True)[1]
-    for scorer in Ours().fit_many(data, trials):
-        # A scorer is linear in unit features: the mean of products is the product with the mean.
-        of_base = class_means(scorer(data.features), members, int(members.max()) + 1)
-        yield _Projection(scorer(pool), of_base)
+    yield from (_Projection(scorer, data, pool) for scorer in Ours().fit_many(data, trials))
 
 
 class _Samples:
@@ -199,7 +229,8 @@ def _scorer(samples: _Samples, projection: _Projection | None, params: Params) -
             own = P[episodes.shots, classes[:, :, None]].mean(axis=2)
             products.append([own, np.ones_like(own)])
             counts.append(kappa)
-            lenders_products.append(projection.of_base.T[classes])
+            if lent:
+                lenders_products.append(projection.of_base.T[classes])
         if lent:
             weight = float(semantic_weight(n_shots, kappa))
             mixed = (1 - weight) * base
