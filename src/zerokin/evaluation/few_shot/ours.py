@@ -50,7 +50,7 @@ BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
 WITHOUT_KIN: Params = {**DEFAULTS, "inference": "flat"}
 SHOTS_ALONE: Params = {**WITHOUT_KIN, "kappa": 0.0}
 LENDING: dict[str, Sequence[Any]] = {
-    # Features that are not centred gain more by lending.
+    # What lending brings depends on how features are normalised.
     "normalisation": FEATURE_NORMALISATIONS,
     "base_weight": [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
     "base_neighbors": [1, 4],
@@ -63,7 +63,7 @@ FIRST: dict[str, Sequence[Any]] = {
 }
 
 STAGES = (
-    # With kin and without, the best normalisations differ: neither may be left out of the first.
+    # What is best with kin need not be best without: neither may be left out of the first.
     product_of(**FIRST, inference=["flat", "kin"], kappa=KAPPAS[::2]),
     [
         *product_of(inference=["flat"], kappa=KAPPAS),
