@@ -142,14 +142,18 @@ def test_files_that_were_damaged_are_made_again(pictures, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "labels-seed-0.npy"), read)
 
 
-def test_features_under_other_semantics_are_refused(pictures, tmp_path):
+@pytest.mark.parametrize("what", ["semantics", "picture"])
+def test_features_of_other_data_are_refused(pictures, tmp_path, what):
     plan = parse_config({**CONFIG, "seeds": [0], "rows": CONFIG["rows"][:1]})
     options = {"device": "cpu", "tune": False, "validation_only": True, "quiet": True}
     changed = tmp_path / "changed"
     shutil.copytree(pictures, changed)
     list(run_ablation(f"folder={changed}", plan, tmp_path / "out", **options))
-    table = changed / "classes.csv"
-    table.write_text(table.read_text().replace("c0,seen,", "c0,seen,0"))
+    if what == "semantics":
+        table = changed / "classes.csv"
+        table.write_text(table.read_text().replace("c0,seen,", "c0,seen,0"))
+    else:
+        shutil.copyfile(changed / "c1" / "0.png", changed / "c0" / "0.png")
     with pytest.raises(InvalidInput, match=r"labels-fold-1\.npy is of other data"):
         list(run_ablation(f"folder={changed}", plan, tmp_path / "out", **options))
 

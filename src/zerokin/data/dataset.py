@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from zerokin.data.classes import ClassTable
 from zerokin.data.feature_files import FeatureFile
-from zerokin.data.pictures import Pictures
+from zerokin.data.pictures import FolderPictures, Pictures
 from zerokin.data.provenance import Provenance
 from zerokin.data.splits import Indices, Split, hold_out
 from zerokin.errors import InvalidInput, UnseenLabels, did_you_mean, listing
@@ -143,6 +144,14 @@ class Dataset:
                 f"{self.provenance.source} holds {self.kind}, not features: extract them first"
             )
         return self.inputs
+
+    @cached_property
+    def sha256(self) -> str:
+        """One SHA-256 over all that was read, the picture files in folders included."""
+        files = self.provenance.sha256
+        if not isinstance(self.inputs, FolderPictures):
+            return files
+        return hashlib.sha256(f"{files} {self.inputs.sha256()}".encode()).hexdigest()
 
     def training_labels(self, indices: Indices | None = None) -> NDArray[np.int64]:
         """Return labels to fit on: of the training samples, or of the samples given.

@@ -93,7 +93,7 @@ class Readings:
             **_described(plan, seed),
             "split": dataset.split.version,
             "stored_side": self.stored_side,
-            "data": self.dataset.provenance.sha256,
+            "data": self.dataset.sha256,
         }
         told = _told(note)
         if told is not None:

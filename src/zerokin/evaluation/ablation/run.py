@@ -78,7 +78,7 @@ def run_ablation(
         Path(folder),
         config,
         _semantics_hashes(dataset, config),
-        data=dataset.provenance.sha256,
+        data=dataset.sha256,
         validation=validation_only,
         tune=tune,
     )
