@@ -20,7 +20,10 @@ Data = Annotated[
 SplitName = Annotated[str | None, typer.Option("--split", help="pure or standard")]
 Features = Annotated[
     str | None,
-    typer.Option(help="FILE.safetensors that extract wrote, or a feature file of an xlsa17 folder"),
+    typer.Option(
+        help="FILE.safetensors that extract wrote, FILE.npy with a row a sample, or a feature file "
+        "of an xlsa17 folder"
+    ),
 ]
 Semantics = Annotated[
     str | None,

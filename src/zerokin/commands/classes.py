@@ -98,11 +98,11 @@ def parsed_attributes(text: str) -> dict[str, float]:
 
 def read_vector(path: Path) -> list[float]:
     """Read a vector: a ``.npy`` file, or text with numbers between blanks, commas or lines."""
-    import numpy as np
+    from zerokin.data.array_features import SUFFIX, mapped_array
 
     try:
-        if path.suffix == ".npy":
-            values: list[float] = np.load(path, allow_pickle=False).astype(float).ravel().tolist()
+        if path.suffix == SUFFIX:
+            values: list[float] = mapped_array(path).astype(float).ravel().tolist()
             return values
         return [float(word) for word in path.read_text(encoding="utf-8").replace(",", " ").split()]
     except (OSError, ValueError) as error:

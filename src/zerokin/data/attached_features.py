@@ -1,4 +1,4 @@
-"""Extracted features in place of the pictures that they were extracted from."""
+"""Features in a file, in place of the pictures that they were extracted from."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from zerokin.data.array_features import SUFFIX as ARRAY
+from zerokin.data.array_features import ArrayFeatures
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import FeatureFile
-from zerokin.data.native_features import NativeFeatures
+from zerokin.data.native_features import SUFFIX, NativeFeatures
 from zerokin.data.provenance import SourceFile
 from zerokin.errors import InvalidInput
 
+FILES = (SUFFIX, ARRAY)
+"""How the names of such files end."""
+
 
 def with_features(dataset: Dataset, path: str | Path) -> Dataset:
-    """Return a data set with the features of a file that `zerokin extract` wrote.
+    """Return a data set with the features of a file.
 
     Parameters
     ----------
@@ -23,17 +28,34 @@ def with_features(dataset: Dataset, path: str | Path) -> Dataset:
         Pictures; or features whose file names its pictures: by any path that ends alike, since
         they may have lain elsewhere and in another format when those features were extracted.
     path
-        The feature file. It must name the same pictures in the same order.
+        What `zerokin extract` wrote, which must name the same pictures in the same order; or an
+        array that `numpy.save` wrote (``.npy``), which must have a row for each, in that order.
     """
-    features = NativeFeatures(Path(path).expanduser())
-    source = dataset.provenance.source
+    path = Path(path).expanduser()
     names: Sequence[str] | None = getattr(dataset.inputs, "names", None)
+    features = _array(dataset, path, names) if path.suffix == ARRAY else _own(dataset, path, names)
+    files = (*dataset.provenance.files, SourceFile.of(features.path))
+    return dataset.with_inputs(features, replace(dataset.provenance, files=files))
+
+
+def _array(dataset: Dataset, path: Path, names: Sequence[str] | None) -> ArrayFeatures:
+    features = ArrayFeatures(path, names)
+    if len(features) != len(dataset):
+        raise InvalidInput(
+            f"{path} has {len(features):,} rows, but {dataset.provenance.source} has "
+            f"{len(dataset):,} samples: save one row for each, in their order"
+        )
+    return features
+
+
+def _own(dataset: Dataset, path: Path, names: Sequence[str] | None) -> NativeFeatures:
+    features = NativeFeatures(path)
+    source = dataset.provenance.source
     if not names or not any(names):
         what = "no samples" if dataset.inputs is None else "features that name no pictures"
         raise InvalidInput(f"{features.path} cannot be checked: {source} holds {what}")
     _refuse_other_pictures(names, features, source, by_end=isinstance(dataset.inputs, FeatureFile))
-    files = (*dataset.provenance.files, SourceFile.of(features.path))
-    return dataset.with_inputs(features, replace(dataset.provenance, files=files))
+    return features
 
 
 def _refuse_other_pictures(

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,16 @@ class FeatureFile(ABC):
     @abstractmethod
     def open(self) -> NDArray[np.floating]:
         """Return the (N, d_f) matrix, memory-mapped if that is possible."""
+
+
+class HalfPrecision(np.memmap):
+    """float16 in the file; rows that are taken of it are float32.
+
+    Computing in float16 is slow on a CPU and rounds at every step: it is a form to store.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        return np.asarray(super().__getitem__(key), dtype=np.float32)
 
 
 class MatFeatures(FeatureFile):

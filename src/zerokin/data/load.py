@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from zerokin.data.attached_features import with_features
+from zerokin.data.attached_features import FILES, with_features
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.dataset import Dataset
-from zerokin.data.native_features import SUFFIX
 from zerokin.errors import InvalidInput, did_you_mean
 
 
@@ -66,8 +65,9 @@ def load_dataset(
         ``"pure"`` (the proposed split) or ``"standard"`` where the data has both; by default its
         first.
     features
-        A feature file that ``zerokin extract`` wrote (``"FILE.safetensors"``), in place of the
-        pictures it was extracted from; or which feature file of an xlsa17 folder with several.
+        A feature file in place of the pictures: one that ``zerokin extract`` wrote
+        (``"FILE.safetensors"``), or an array with a row for each (``"FILE.npy"``); or which feature
+        file of an xlsa17 folder with several.
     semantics
         Other class semantics than the data's own: ``"word-vectors=FILE"`` (word2vec, GloVe or
         fastText), ``"text=MODEL"`` (a sentence encoder's folder or name), ``"definitions"``
@@ -99,7 +99,7 @@ def load_dataset(
     own = "features" in reader.options
     options = {"features": features} if own else {}
     dataset = reader.load()(spec, Path(folder).expanduser(), **options)
-    if features is not None and (features.endswith(SUFFIX) or not own):
+    if features is not None and (features.endswith(FILES) or not own):
         dataset = with_features(dataset, features)
     if semantics is not None:
         dataset = with_semantics(dataset, semantics)

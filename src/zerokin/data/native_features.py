@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from zerokin.data.feature_files import FeatureFile
+from zerokin.data.feature_files import FeatureFile, HalfPrecision
 from zerokin.errors import InvalidInput
 from zerokin.files import existing
 
@@ -97,16 +97,6 @@ def joined_names(names: Sequence[str]) -> bytes:
 
 def _encodable(name: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in name)
-
-
-class HalfPrecision(np.memmap):
-    """float16 in the file; rows that are taken of it are float32.
-
-    Computing in float16 is slow on a CPU and rounds at every step: it is a form to store.
-    """
-
-    def __getitem__(self, key: Any) -> Any:
-        return np.asarray(super().__getitem__(key), dtype=np.float32)
 
 
 class NativeFeatures(FeatureFile):

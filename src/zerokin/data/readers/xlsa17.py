@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.data.attached_features import FILES
 from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import MatFeatures
 from zerokin.data.matlab import read_mat, variable_shapes
-from zerokin.data.native_features import SUFFIX
 from zerokin.data.provenance import Provenance, SourceFile
 from zerokin.data.readers.split_files import (
     PROPOSED,
@@ -82,7 +82,7 @@ def _feature_file(folder: Path, features: str | None) -> Path | None:
     candidates = {
         path.stem: path for path in sorted(folder.glob("*.mat")) if path.name != "att_splits.mat"
     }
-    if features is not None and not features.endswith(SUFFIX):
+    if features is not None and not features.endswith(FILES):
         stem = features.removesuffix(".mat")
         if stem not in candidates:
             raise MissingFile(
