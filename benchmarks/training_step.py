@@ -3,6 +3,7 @@
 Each network learns from noise of its own side, first as it is and then compiled
 (`Recipe(compiled=True)`), by the very step that trainings take.
 ``python benchmarks/training_step.py resnet12 wrn28-10:stem_stride=2 conv4:flatten=True``, on a GPU.
+``--side 60 64 72 84`` shows pictures that grow (`Recipe(first_side=60)`), one side after the other.
 
 ``--host`` tells what a step costs the thread that issues it, whatever the device: how many
 operators it calls, and how long it takes with eight tiny pictures, which take a GPU no time.
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,10 @@ class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
-def learner(name: str, side: int | None, batch: int, *, compiled: bool) -> Callable[[int], float]:
-    """Return a function that learns for some steps, and returns the seconds they took."""
+def learner(
+    name: str, side: int | None, batch: int, *, compiled: bool
+) -> Callable[[int, int | None], float]:
+    """Return a function that learns for some steps at a side, and returns their seconds."""
     backbone_name, *given = name.split(":")
     pairs = dict(option.split("=") for option in given)
     options = {key: json.loads(value.lower()) for key, value in pairs.items()}
@@ -60,8 +63,9 @@ def learner(name: str, side: int | None, batch: int, *, compiled: bool) -> Calla
     pictures = source.batch(rows)
     taken = 0
 
-    def learn(times: int) -> float:
+    def learn(times: int, side: int | None = None) -> float:
         nonlocal taken
+        run.views.side = side or shown
         started = time.perf_counter()
         for step in range(taken, taken + times):
             run.learn_from(pictures, rows, step, 0)
@@ -75,22 +79,28 @@ def learner(name: str, side: int | None, batch: int, *, compiled: bool) -> Calla
 
 
 def speed(
-    name: str, side: int | None, batch: int, steps: int, *, compiled: bool
+    name: str, sides: Sequence[int | None], batch: int, steps: int, *, compiled: bool
 ) -> dict[str, float]:
-    """Return seconds until the first step is done, and pictures per second from then on."""
-    learn = learner(name, side, batch, compiled=compiled)
-    first = learn(1)
-    learn(3)
-    return {"first_s": round(first, 1), "per_s": round(steps * batch / learn(steps))}
+    """Return seconds that first steps take, and pictures per second in all others."""
+    learn = learner(
+        name, max((side for side in sides if side), default=None), batch, compiled=compiled
+    )
+    first = total = 0.0
+    for side in sides:
+        first += learn(1, side)
+        learn(3, side)
+        total += learn(steps, side)
+    shown = len(sides) * steps * batch
+    return {"first_s": round(first, 1), "per_s": round(shown / total)}
 
 
 def host(name: str, steps: int) -> dict[str, float]:
     """Return the operators of a step, and the milliseconds that issuing it takes."""
     learn = learner(name, TINY, 8, compiled=False)
-    learn(4)
-    seconds = min(learn(steps) for _ in range(3))
+    learn(4, TINY)
+    seconds = min(learn(steps, TINY) for _ in range(3))
     with Operators() as operators:  # type: ignore[no-untyped-call]
-        learn(steps)
+        learn(steps, TINY)
     return {
         "operators": round(operators.count / steps, 1),
         "host_ms": round(1000 * seconds / steps, 2),
@@ -100,7 +110,7 @@ def host(name: str, steps: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("networks", nargs="+", help="a backbone, with options: conv4:flatten=True")
-    parser.add_argument("--side", type=int, help="by default each network's own")
+    parser.add_argument("--side", type=int, nargs="+", help="by default each network's own")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--eager", action="store_true", help="do not compile")
@@ -110,7 +120,7 @@ def main() -> None:
         if arguments.host:
             print(json.dumps({"network": name, **host(name, arguments.steps)}), flush=True)
             continue
-        shape = (name, arguments.side, arguments.batch, arguments.steps)
+        shape = (name, arguments.side or [None], arguments.batch, arguments.steps)
         plain = speed(*shape, compiled=False)
         answer: dict[str, object] = {"network": name, "batch": arguments.batch, "eager": plain}
         if not arguments.eager:
