@@ -245,6 +245,20 @@ def _read_native(folder: Path, file: str) -> None:
     repr(features)
 
 
+def _make_arrays(folder: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(3, 4))
+    for dtype in ("float16", "float32", "int8"):
+        np.save(folder / f"{dtype}.npy", values.astype(dtype))
+
+
+def _read_arrays(folder: Path, file: str) -> None:
+    from zerokin.data.array_features import ArrayFeatures
+
+    features = ArrayFeatures(folder / file)
+    assert np.asarray(features.open()[:]).shape == features.shape
+    repr(features)
+
+
 DATA_TARGETS = (
     Target("pictures", _make_pictures, _read_picture, weight=6),
     Target("folder", _make_folder, _read_folder, files="classes.csv"),
@@ -255,4 +269,5 @@ DATA_TARGETS = (
     Target("tars", _make_tars, _read_tars, weight=2),
     Target("zips", _make_zips, _read_zips, weight=2),
     Target("features", _make_native, _read_native, weight=2),
+    Target("arrays", _make_arrays, _read_arrays),
 )
