@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from builders import write_xlsa17_folder
 from few_shot_data import clustered_dataset
@@ -20,7 +22,7 @@ from zerokin.evaluation.few_shot.comparison import find_few_shot_methods
 from zerokin.evaluation.few_shot.ours import DEFAULTS, OursFewShot
 from zerokin.evaluation.method import TrainingData
 from zerokin.evaluation.ours import Ours
-from zerokin.report.few_shot import few_shot_lines
+from zerokin.report.few_shot import few_shot_lines, few_shot_table
 
 DATASET = clustered_dataset()
 PLAN = EpisodePlan(way=5, shots=2, queries=6, episodes=20, validation_episodes=15)
@@ -220,6 +222,19 @@ def test_table_has_a_column_for_every_task():
     )
 
 
+def test_a_narrow_table_loses_no_figure():
+    metrics = {"unseen": 31.25, "seen": 69.61, "harmonic_mean": 43.13, "ci95": 0.55, "shots": 1}
+    rows = [{"method": "logistic-regression", "metrics": {**metrics, "shots": n}} for n in (1, 5)]
+    screen = Console(width=50, file=io.StringIO())
+    screen.print(few_shot_table(rows, "narrow"))
+    shown = screen.file.getvalue()
+    assert max(map(len, shown.splitlines())) <= 50
+    assert "…" not in shown
+    cells = [line.split("│")[1:-1] for line in shown.splitlines() if "│" in line]
+    whole = ["".join("".join(column).split()) for column in zip(*cells, strict=True)]
+    assert whole == ["logistic-regression", *["31.2", "69.6", "43.1±0.6"] * 2]
+
+
 @pytest.fixture
 def zerokin(monkeypatch, capsys):
     """Run the command line in this process; return its exit status and what it printed."""
@@ -249,6 +264,12 @@ def test_command_line(tmp_path, zerokin):
     ]
     assert rows[0].keys() >= {"dataset", "features", "features_sha256", "split", "seconds"}
     assert "3-way 1-shot" in shown
+    # Nothing is broken where nobody knows the width.
+    for row in rows:
+        assert f"{row['method']}, seed 0: top1 " in shown
+        assert (
+            f"ci95 {row['metrics']['ci95']:.4g}, shots {row['metrics']['shots']}, way 3\n" in shown
+        )
     with tried.open() as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == sum(row["selection"]["tried"] for row in rows)

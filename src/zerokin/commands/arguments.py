@@ -8,6 +8,9 @@ import typer
 from rich.console import Console
 
 out = Console(highlight=False)
+if not out.is_terminal:
+    # Files and other programs have no width: lines are not broken there, nor tables narrowed.
+    out.width = 10_000
 
 Data = Annotated[
     str,

@@ -84,7 +84,7 @@ def _cell(found: Sequence[Mapping[str, float]]) -> str:
 
 def few_shot_table(rows: Rows, title: str) -> Table:
     """Return the comparison as a table for the terminal."""
-    return on_screen(few_shot_lines(rows), title, no_wrap=True)
+    return on_screen(few_shot_lines(rows), title)
 
 
 def few_shot_ablation_lines(rows: Rows) -> Lines:

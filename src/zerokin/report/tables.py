@@ -15,11 +15,11 @@ class Lines(NamedTuple):
     lines: list[list[str]]
 
 
-def on_screen(content: Lines, title: str, *, no_wrap: bool = False) -> Table:
-    """Return a table for the terminal, figures to the right."""
+def on_screen(content: Lines, title: str) -> Table:
+    """Return a table for the terminal, figures to the right; a narrow one loses nothing."""
     table = Table(title=title)
     for number, heading in enumerate(content.headings):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=no_wrap)
+        table.add_column(heading, justify="right" if number else "left", overflow="fold")
     for line in content.lines:
         table.add_row(*line)
     return table
