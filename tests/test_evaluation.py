@@ -145,6 +145,26 @@ def test_rows_say_how_a_number_was_made():
     assert row.as_dict()["method"] == "ours"
 
 
+@pytest.mark.parametrize("where", ["train", "test_seen", "test_unseen"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_features_that_are_no_numbers_are_refused_by_their_sample_before_the_choice(where, value):
+    dataset = made_dataset()
+    features = dataset.features.copy()
+    sample = getattr(dataset.split, where)[3]
+    features[sample, 5] = value
+
+    class Untried(Ours):
+        def fit_many(self, *_):
+            raise AssertionError("the choice had begun")
+
+    evaluation = Evaluation(dataset.with_inputs(features), Untried(), quiet=True)
+    with pytest.raises(ZerokinError, match=f"features of sample {sample + 1} of made hold NaN"):
+        evaluation.run("generalised")
+    if where == "test_seen":
+        pure = Evaluation(dataset.with_inputs(features), Few(), quiet=True).run("pure")[0]
+        assert pure.metrics["top1"] > 0  # which does not need that sample
+
+
 def test_without_folds_nothing_is_chosen():
     dataset = made_dataset()
     split = dataset.split

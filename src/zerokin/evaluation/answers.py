@@ -129,11 +129,11 @@ class AnswerFitter:
         fold = self.dataset.fold(number, seed=int(self.params["random_state"]))
         split, seen = fold.split, self.dataset.seen
         model = ZeroShotClassifier(**self.params).fit(
-            np.asarray(fold.features[split.train]), fold.training_labels(), semantics=fold.classes
+            fold.finite_features(split.train), fold.training_labels(), semantics=fold.classes
         )
         samples = np.concatenate([split.test_unseen, split.test_seen])
         is_unseen = np.arange(len(samples)) < len(split.test_unseen)
-        scores = model.decision_function(np.asarray(fold.features[samples]))
+        scores = model.decision_function(fold.finite_features(samples))
         truth = fold.evaluation_labels(samples)
         weights = balanced_weights(is_unseen, self.unseen_share)
         chosen, asked = np.arange(len(seen)), np.ones(len(samples), dtype=bool)

@@ -127,7 +127,7 @@ def fit_classifier(
     model = ZeroShotClassifier(**params, random_state=random_state)
     train = dataset.split.train
     model.fit(
-        np.asarray(dataset.features[train]),
+        dataset.finite_features(train),
         dataset.training_labels(),
         semantics=dataset.classes,
         hierarchy=hierarchy,

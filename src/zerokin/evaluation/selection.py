@@ -74,13 +74,13 @@ class FoldArrays(NamedTuple):
         """Read the features that a fold needs."""
         split = fold.split
         training = TrainingData(
-            np.asarray(fold.features[split.train]),
+            fold.finite_features(split.train),
             fold.training_labels(),
             fold.semantics,
             random_state,
             fold.classes.taxonomy,
         )
-        test = (np.asarray(fold.features[rows]) for rows in (split.test_unseen, split.test_seen))
+        test = (fold.finite_features(rows) for rows in (split.test_unseen, split.test_seen))
         return cls(training, *test)
 
 

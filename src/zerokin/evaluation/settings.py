@@ -81,6 +81,10 @@ class Evaluation:
                 f"{self.dataset.name}'s {self.dataset.split_name} split has no test samples of "
                 "seen classes: the generalised setting needs some"
             )
+        # Said before the long choice, not after it.
+        self.dataset.refuse_not_finite(self.dataset.split.test_unseen)
+        if setting == "generalised":
+            self.dataset.refuse_not_finite(self.dataset.split.test_seen)
         chosen = self.selector.choose(goal)
         started = time.perf_counter()
         scorer = self._fitted(chosen.best.params)
@@ -97,7 +101,7 @@ class Evaluation:
     def _fitted(self, params: Any) -> Scorer:
         train = self.dataset.split.train
         data = TrainingData(
-            np.asarray(self.dataset.features[train]),
+            self.dataset.finite_features(train),
             self.dataset.training_labels(),
             self.dataset.semantics,
             self.random_state,
@@ -125,10 +129,10 @@ class Evaluation:
 
     def _metrics(self, setting: Setting, scorer: Scorer, calibration: float) -> dict[str, float]:
         dataset, split = self.dataset, self.dataset.split
-        scores = scorer(np.asarray(dataset.features[split.test_unseen]))
+        scores = scorer(dataset.finite_features(split.test_unseen))
         truth = dataset.evaluation_labels(split.test_unseen)
         if setting == "generalised":
-            seen_scores = scorer(np.asarray(dataset.features[split.test_seen]))
+            seen_scores = scorer(dataset.finite_features(split.test_seen))
             seen_truth = dataset.evaluation_labels(split.test_seen)
             curve = SeenUnseenCurve.of(seen_scores, seen_truth, scores, truth, split.unseen)
             seen, unseen, harmonic = curve.at(calibration)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,15 +185,13 @@ class FewShotEvaluation:
         except InvalidInput as error:
             raise InvalidInput(f"{dataset.name}, {what}: {error}") from error
         data = TrainingData(
-            finite(dataset.features[train], f"{dataset.name}, features of base classes", train),
+            dataset.finite_features(train),
             dataset.training_labels(train),
             semantics_or_none(dataset),
             self.random_state,
             dataset.classes.taxonomy,
         )
-        return Task(
-            data, finite(dataset.features[pool], f"{dataset.name}, features of {what}", pool), drawn
-        )
+        return Task(data, dataset.finite_features(pool), drawn)
 
 
 def semantics_or_none(dataset: Dataset) -> NDArray[np.float64]:
@@ -201,16 +199,3 @@ def semantics_or_none(dataset: Dataset) -> NDArray[np.float64]:
     if dataset.classes.vectors is None:
         return np.empty((len(dataset.classes), 0))
     return dataset.semantics
-
-
-def finite(F: Any, what: str, samples: NDArray[np.int64]) -> NDArray[np.floating]:
-    """Return features (n, d_f) in memory; one that is no number is named by its sample."""
-    features: NDArray[np.floating] = np.asarray(F)
-    for start in range(0, len(features), 4096):
-        unfit = ~np.isfinite(features[start : start + 4096]).all(axis=1)
-        if unfit.any():
-            raise InvalidInput(
-                f"{what}: sample {samples[start + unfit.argmax()]} (counted from 0) holds NaN or "
-                "infinity: extract or fill it again"
-            )
-    return features

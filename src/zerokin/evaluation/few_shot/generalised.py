@@ -186,13 +186,11 @@ def _fitted(data: TrainingData, params: Params) -> FewShotClassifier:
 def _samples(
     dataset: Dataset, train: NDArray[np.int64], held: NDArray[np.int64], seed: int
 ) -> Samples:
-    F, novel = dataset.features, dataset.split.test_unseen
+    F, novel = dataset.finite_features, dataset.split.test_unseen
     return Samples(
-        TrainingData(
-            np.asarray(F[train]), dataset.training_labels(train), semantics_or_none(dataset), seed
-        ),
-        np.asarray(F[held]),
+        TrainingData(F(train), dataset.training_labels(train), semantics_or_none(dataset), seed),
+        F(held),
         dataset.evaluation_labels(held),
-        np.asarray(F[novel]),
+        F(novel),
         dataset.evaluation_labels(novel),
     )
