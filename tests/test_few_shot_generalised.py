@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from builders import write_xlsa17_folder
 from few_shot_data import clustered_dataset
+from zerokin.errors import InvalidInput
 from zerokin.evaluation.few_shot import EpisodePlan, FewShotEvaluation
+from zerokin.evaluation.few_shot.comparison import measure_few_shot
 from zerokin.evaluation.few_shot.generalised import (
     GENERALISED,
     GeneralisedFewShotEvaluation,
@@ -90,3 +93,12 @@ def test_semantics_help_and_the_table_shows_it():
     headings, lines = few_shot_lines(rows)
     assert headings == ["method", "2-shot U", "2-shot S", "2-shot H"]
     assert [line[0] for line in lines] == ["nearest-mean", "ours"]
+
+
+def test_all_novel_classes_are_tested_even_if_they_are_fewer_than_an_episode_has(tmp_path):
+    folder = write_xlsa17_folder(tmp_path / "made", n_classes=12, n_unseen=3, per_class=8)
+    few = {"shots": [1], "queries": 3, "episodes": 2}
+    measured = measure_few_shot(f"xlsa17={folder}", ["nearest-mean"], [0], generalised=True, **few)
+    assert [row.metrics["way"] for row, _ in measured] == [3]
+    with pytest.raises(InvalidInput, match="5-way episodes need 5 classes"):
+        next(measure_few_shot(f"xlsa17={folder}", ["simple-shot"], [0], **few))

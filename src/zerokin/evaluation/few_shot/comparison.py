@@ -115,7 +115,10 @@ def measure_few_shot(
     options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
     dataset = load_dataset(data, **options)
     for number in shots:
-        plan = EpisodePlan(way or len(dataset.unseen), number, queries, episodes)
+        novel = len(dataset.unseen)
+        # All novel classes are tested at once in the generalised setting: episodes only choose.
+        asked = min(way or novel, novel) if generalised else way or novel
+        plan = EpisodePlan(asked, number, queries, episodes)
         for seed in seeds:
             evaluation = FewShotEvaluation(dataset, plan, base=base, random_state=seed)
             run = GeneralisedFewShotEvaluation(evaluation).run if generalised else evaluation.run
