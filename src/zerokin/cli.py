@@ -23,7 +23,7 @@ from zerokin.commands.predict import predict
 from zerokin.commands.report import report
 from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
-from zerokin.commands.usage import Interrupted, OneLineGroup, one_line_warnings
+from zerokin.commands.usage import Interrupted, OneLineGroup, going_on_from, one_line_warnings
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import replacing, unwritable
 
@@ -200,6 +200,7 @@ def extract(
 ) -> None:
     """Write the features of all pictures to a file; what was interrupted goes on."""
     from zerokin.data import load_dataset
+    from zerokin.data.native_writer import partial_file
     from zerokin.features.extraction import extract_features, extract_xlsa17
     from zerokin.features.extractor import open_extractor
 
@@ -221,7 +222,8 @@ def extract(
     if form == FeatureFormat.xlsa17:
         extract_xlsa17(extractor, dataset, target)
     else:
-        extract_features(extractor, dataset, target, dtype=dtype.value)
+        with going_on_from(partial_file(target)):
+            extract_features(extractor, dataset, target, dtype=dtype.value)
     found = f"{len(dataset):,} pictures, {extractor.width:,} features each"
     out.print(f"wrote {target}: {found}", soft_wrap=True)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
-from zerokin.commands.usage import Interrupted
+from zerokin.commands.usage import going_on_from
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, ZerokinWarning, listing
 
@@ -180,14 +180,9 @@ def fit_pictures(
     from zerokin.recogniser import fit_recogniser
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
-            recogniser = fit_recogniser(dataset, folder=kept, **options)
-    except KeyboardInterrupt as error:
-        if not kept.exists():
-            raise
-        raise Interrupted(f"the same command goes on from {kept}") from error
+    with going_on_from(kept), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
+        recogniser = fit_recogniser(dataset, folder=kept, **options)
     recogniser.save(folder)
     if resume is None:
         shutil.rmtree(kept, ignore_errors=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zerokin.commands.arguments import Data, Semantics, SplitName, out
+from zerokin.commands.usage import going_on_from
 from zerokin.files import replacing
 
 if TYPE_CHECKING:
@@ -55,15 +56,16 @@ def train(
     held_out = fold is not None and not validate
     if held_out:
         dataset = dataset.fold(fold, test_seen=0.0)  # type: ignore[arg-type]
-    learner.fit(
-        dataset,
-        folder=folder / "training",
-        validation_fold=None if held_out else fold,
-        patience=patience,
-        teacher=taught_by,
-        tensorboard=tensorboard,
-        quiet=False,
-    )
+    with going_on_from(folder / "training"):
+        learner.fit(
+            dataset,
+            folder=folder / "training",
+            validation_fold=None if held_out else fold,
+            patience=patience,
+            teacher=taught_by,
+            tensorboard=tensorboard,
+            quiet=False,
+        )
     if not leads():
         return
     learner.save(folder / "model")
@@ -118,15 +120,16 @@ def ablation(
         validation_only=validation,
         tune=tune,
     )
-    for result in results:
-        rows.append(result)
-        rows.sort(key=lambda one: order.index(one["method"]))
-        figures = ", ".join(f"{name} {value:.4g}" for name, value in result["metrics"].items())
-        about = f"{result['method']}, {result['setting']}, seed {result['seed']}"
-        out.print(f"{about}: {figures}", style="dim")
-        for suffix, text in ((".json", as_json(rows)), (".md", in_markdown(lines(rows)))):
-            with replacing(table.with_suffix(suffix)) as temporary:
-                temporary.write_text(text, encoding="utf-8")
+    with going_on_from(folder):
+        for result in results:
+            rows.append(result)
+            rows.sort(key=lambda one: order.index(one["method"]))
+            figures = ", ".join(f"{name} {value:.4g}" for name, value in result["metrics"].items())
+            about = f"{result['method']}, {result['setting']}, seed {result['seed']}"
+            out.print(f"{about}: {figures}", style="dim")
+            for suffix, text in ((".json", as_json(rows)), (".md", in_markdown(lines(rows)))):
+                with replacing(table.with_suffix(suffix)) as temporary:
+                    temporary.write_text(text, encoding="utf-8")
     title = f"{rows[0]['dataset']}, ablation"
     out.print(on_screen(lines(rows), title))
     draw_bars(ablation_panels(rows), table.with_suffix(".png"), title=title)

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -19,6 +20,17 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 class Interrupted(Exception):
     """A user stopped a command; the message is what they should know."""
+
+
+@contextmanager
+def going_on_from(kept: Path) -> Iterator[None]:
+    """Tell who interrupts that the same command goes on, where there is something to go on from."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if not kept.exists():
+            raise
+        raise Interrupted(f"the same command goes on from {kept}") from error
 
 
 class OneLineGroup(TyperGroup):

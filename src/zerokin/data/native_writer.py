@@ -29,6 +29,11 @@ class Beginning(NamedTuple):
     """how an earlier beginning differed, so that it was given up"""
 
 
+def partial_file(path: Path) -> Path:
+    """Return where the rows of a feature file are written until it is whole."""
+    return path.with_name(f".{path.name}.part")
+
+
 class FeatureWriter:
     """Rows of features into ``.NAME.part`` beside the target, which gets its name when whole.
 
@@ -43,7 +48,7 @@ class FeatureWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.partial = path.with_name(f".{path.name}.part")
+        self.partial = partial_file(path)
 
     def __enter__(self) -> FeatureWriter:
         with naming(self.path):
