@@ -73,9 +73,8 @@ def main() -> None:
     parser.add_argument("--shots", type=int, default=1)
     parser.add_argument("--splits", type=int, default=4)
     arguments = parser.parse_args()
-    features = np.load(arguments.features).astype(np.float32)
-    whole = zerokin.load_dataset(arguments.data, semantics=arguments.semantics)
-    dataset = whole.with_inputs(features)
+    given = {"features": arguments.features, "semantics": arguments.semantics}
+    dataset = zerokin.load_dataset(arguments.data, **given)
     task = FewShotEvaluation(dataset, EpisodePlan(shots=arguments.shots), quiet=True).validation[0]
     fold = dataset.fold(1, test_seen=0.0)
     labels = fold.evaluation_labels(fold.split.test_unseen)

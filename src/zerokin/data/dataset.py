@@ -151,20 +151,27 @@ class Dataset:
         """Refuse features that hold NaN or infinity, by the first sample whose they are."""
         for start in range(0, len(samples), BLOCK):
             block = samples[start : start + BLOCK]
-            unfit = ~np.isfinite(self.features[block]).all(axis=1)
-            if unfit.any():
-                number = int(block[unfit.argmax()])
-                names = getattr(self.inputs, "names", None)
-                called = f" ({names[number]!r})" if names else ""
-                raise InvalidInput(
-                    f"features of sample {number + 1:,} of {self.name}{called} hold NaN or "
-                    "infinity: extract or fill them again"
-                )
+            self._refuse_not_finite(self.features[block], block)
 
     def finite_features(self, samples: Indices) -> NDArray[np.floating]:
         """Return features (n, d_f) of samples, in memory; refuse any that hold NaN or infinity."""
-        self.refuse_not_finite(samples)
-        return np.asarray(self.features[samples])
+        found: NDArray[np.floating] = np.asarray(self.features[samples])
+        for start in range(0, len(samples), BLOCK):
+            block = slice(start, start + BLOCK)
+            self._refuse_not_finite(found[block], samples[block])
+        return found
+
+    def _refuse_not_finite(self, features: NDArray[np.floating], samples: Indices) -> None:
+        unfit = ~np.isfinite(features).all(axis=1)
+        if not unfit.any():
+            return
+        number = int(samples[unfit.argmax()])
+        names = getattr(self.inputs, "names", None)
+        called = f" ({names[number]!r})" if names else ""
+        raise InvalidInput(
+            f"features of sample {number + 1:,} of {self.name}{called} hold NaN or infinity: "
+            "extract or fill them again"
+        )
 
     @cached_property
     def sha256(self) -> str:

@@ -76,8 +76,8 @@ class Recipe:
         ``"bfloat16"`` where the device is fast at it; ``"auto"`` takes it on GPUs that have it.
     compiled
         Compile the backbone before it learns (`torch.compile`), which takes half a minute.
-        ``benchmarks/training_step.py`` tells whether that pays: on CPUs it does not, nor with
-        ``first_side``, where steps compiled for any side are slower than plain ones.
+        ``benchmarks/training_step.py`` tells whether that pays: with ``first_side`` it did not
+        on an H200, where ResNet-12's steps were slower once they were compiled for any side.
     accumulation
         Parts into which a batch is cut when it does not fit into memory at once.
     clip_norm
