@@ -283,13 +283,14 @@ def test_the_page_names_no_other_host_to_load_from(client):
         assert "cdn" not in client.get(page).text
 
 
-def test_a_password_is_needed_everywhere(service):
+def test_a_password_is_needed_everywhere(service, monkeypatch):
     app = create_app(service, password=("ada", "löve:lace"))
     with TestClient(app, base_url=LOCAL) as client:
         for path in ("/", "/api/health", "/gradio_api/info", "/config"):
             response = client.get(path)
             assert response.headers["www-authenticate"].startswith("Basic")
             error(response, 401)
+        monkeypatch.setattr("zerokin.app.passwords.FIRST_DELAY", 0.0)
         for given in ("ada:wrong", "löve:lace", "eve:löve:lace", ""):
             head = {"authorization": f"Basic {b64encode(given.encode()).decode()}"}
             error(client.get("/api/health", headers=head), 401)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query, Request
@@ -17,6 +18,7 @@ from starlette.exceptions import HTTPException
 from zerokin._version import __version__
 from zerokin.app.described import described_classes, described_hierarchy
 from zerokin.app.refusals import TooLarge, one_line, status_of
+from zerokin.app.request_body import Body, BodyReader
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.recogniser.answering import Question
@@ -34,16 +36,15 @@ ROUTES = {
 }
 
 
-def add_api(app: FastAPI, service: Service) -> None:
+def add_api(app: FastAPI, service: Service, bodies: BodyReader) -> None:
     """Give an application the routes under ``/api/``, and errors of one line."""
-    app.include_router(routes(service))
+    app.include_router(routes(service, bodies))
     app.add_exception_handler(ZerokinError, _zerokin_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _unforeseen)
 
 
-def routes(service: Service) -> APIRouter:
+def routes(service: Service, bodies: BodyReader) -> APIRouter:
     """Return the routes that ask and change one service."""
     router = APIRouter(prefix="/api")
 
@@ -54,6 +55,7 @@ def routes(service: Service) -> APIRouter:
             "version": __version__,
             "classes": len(service.recogniser.classes),
             "in_hand": service.in_hand,
+            "arriving": bodies.receiving,
             "read_only": service.read_only,
         }
 
@@ -67,8 +69,8 @@ def routes(service: Service) -> APIRouter:
         examples: Annotated[bool, Query()] = False,
     ) -> JSONResponse:
         question = Question(chosen(candidates), k, max_risk, unseen_bias)
-        content, name = await sent_picture(request)
-        answer = await asyncio.wrap_future(service.ask(content, name, question))
+        async with sent_picture(request) as (read, name):
+            answer = await asyncio.wrap_future(service.ask(read, name, question))
         return JSONResponse(answer.to_dict(examples=examples))
 
     @router.get("/classes")
@@ -128,16 +130,19 @@ def chosen(candidates: list[str] | None) -> str | list[str]:
     return candidates[0] if len(candidates) == 1 and candidates[0] in KINDS else candidates
 
 
-async def sent_picture(request: Request) -> tuple[bytes, str]:
-    """Return the picture of a request and its name: the whole body, or a form's file."""
+@asynccontextmanager
+async def sent_picture(request: Request) -> AsyncIterator[tuple[Callable[[], bytes], str]]:
+    """Give what reads the picture of a request, and its name: the whole body, or a form's file."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
-        return await request.body(), PICTURE_FIELD
+        body: Body = request.scope["zerokin.body"]
+        yield body.read, PICTURE_FIELD
+        return
     async with request.form(max_files=1, max_fields=10) as form:
         sent = form.get(PICTURE_FIELD)
         if not isinstance(sent, UploadFile):
             raise InvalidInput(f"the form holds no file in its field {PICTURE_FIELD!r}")
-        return await sent.read(), one_line(sent.filename or PICTURE_FIELD)
+        yield sent.file.read, one_line(sent.filename or PICTURE_FIELD)
 
 
 async def sent_object(request: Request) -> dict[str, Any]:
@@ -194,8 +199,3 @@ async def _http_error(_: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, HTTPException)
     headers = dict(problem.headers) if problem.headers else None
     return error(problem.status_code, problem.detail, headers)
-
-
-async def _unforeseen(request: Request, problem: Exception) -> JSONResponse:
-    logging.getLogger("zerokin").error("%s %s: %r", request.method, request.url.path, problem)
-    return error(500, "something went wrong in the server: its log says what")

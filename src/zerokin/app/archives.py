@@ -13,7 +13,7 @@ from PIL import Image
 
 from zerokin.app.limits import Limits
 from zerokin.app.refusals import TooLarge
-from zerokin.app.uploads import decode_upload
+from zerokin.app.uploads import decode_upload, upload_reader
 from zerokin.data.pictures import Pictures, is_picture
 from zerokin.errors import InvalidInput
 
@@ -72,7 +72,7 @@ def uploaded_pictures(
                 readers.append(reader)
         elif is_picture(called):
             names.append(called)
-            readers.append(path.read_bytes)
+            readers.append(upload_reader(path))
         else:
             skipped.append(f"{called}: not a picture, left out")
     if len(names) > limits.batch_pictures:

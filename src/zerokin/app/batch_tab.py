@@ -11,6 +11,7 @@ from zerokin.app.batches import answer_batch
 from zerokin.app.picture_tab import CANDIDATES
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
+from zerokin.app.uploads import take_paths
 from zerokin.errors import ZerokinError
 from zerokin.recogniser.answering import Question
 
@@ -40,6 +41,7 @@ def batch_tab(service: Service) -> None:
                 height=220,
                 elem_id="files",
             )
+            take_paths(files)
             candidates = gr.Radio(list(CANDIDATES), value="All", label="Choose among classes")
             k = gr.Slider(1, MOST_RANKED, value=1, step=1, label="Classes for each picture")
             start = gr.Button("Name them all", variant="primary", elem_id="start")

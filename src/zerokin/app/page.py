@@ -13,7 +13,6 @@ from zerokin.app.names import as_html
 from zerokin.app.picture_tab import picture_tab
 from zerokin.app.service import Service
 
-KEEP_UPLOADS = 3600  # seconds
 AT_ONCE = 8
 FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif")
 MONO = ("ui-monospace", "Menlo", "Consolas", "monospace")
@@ -39,9 +38,7 @@ def theme() -> gr.themes.Base:
 
 def page(service: Service) -> gr.Blocks:
     """Return the page of a service."""
-    with gr.Blocks(
-        title="zerokin", analytics_enabled=False, delete_cache=(600, KEEP_UPLOADS)
-    ) as blocks:
+    with gr.Blocks(title="zerokin", analytics_enabled=False) as blocks:
         title = gr.HTML(title_html(service))
         with gr.Tab("Picture"):
             picture_tab(service)

@@ -10,6 +10,7 @@ import gradio as gr
 from zerokin.app.answer_html import answer_html, note_html
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
+from zerokin.app.uploads import take_paths, upload_reader
 from zerokin.errors import ZerokinError
 from zerokin.recogniser import Recogniser
 from zerokin.recogniser.answering import Question
@@ -36,8 +37,7 @@ def named_picture(
             max_risk=max_risk if service.recogniser.calibrations else None,
             unseen_bias=unseen_bias,
         )
-        content, name = Path(path).read_bytes(), Path(path).name
-        answer = service.ask(content, name, question).result()
+        answer = service.ask(upload_reader(Path(path)), Path(path).name, question).result()
         return answer_html(answer, max_risk=question.max_risk)
     except ZerokinError as error:
         return note_html(one_line(error), kind="bad")
@@ -69,6 +69,7 @@ def picture_tab(service: Service) -> None:
                 label="Picture",
                 elem_id="picture",
             )
+            take_paths(picture)
             candidates = gr.Radio(
                 list(CANDIDATES), value="All", label="Choose among classes", elem_id="candidates"
             )

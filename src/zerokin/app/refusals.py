@@ -21,6 +21,18 @@ class ReadOnly(Refusal):
     status = 403
 
 
+class Forbidden(Refusal):
+    """Something that nobody who visits may have."""
+
+    status = 403
+
+
+class TooSlow(Refusal):
+    """A request that did not arrive in time."""
+
+    status = 408
+
+
 class Unknown(Refusal):
     """Something that is not there."""
 
@@ -37,6 +49,12 @@ class TooLarge(Refusal):
     """More bytes or pixels than the server takes."""
 
     status = 413
+
+
+class TooSoon(Refusal):
+    """Another try at the password before the wait after a wrong one is over."""
+
+    status = 429
 
 
 class Busy(Refusal):

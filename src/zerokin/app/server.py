@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
-import tempfile
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zerokin.app.application import LOOPBACK, create_app, stay_local
+from zerokin.app.application import create_app, is_loopback, stay_local
 from zerokin.app.limits import Limits
-from zerokin.errors import InvalidInput, MissingExtra, ZerokinWarning
+from zerokin.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -26,9 +25,11 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 7860,
+    allowed_hosts: Sequence[str] = (),
     password: tuple[str, str] | None = None,
+    no_password: bool = False,
     limits: Limits | None = None,
-    read_only: bool = False,
+    read_only: bool | None = None,
     device: str | None = None,
     ready: Callable[[str], None] = print,
 ) -> None:
@@ -40,10 +41,16 @@ def serve(
         The bundle.
     host, port
         Where to listen; port 0 takes a free one.
+    allowed_hosts
+        Names by which a proxy in front of the server is called.
     password
         ``(user, password)`` that everyone has to give.
-    limits, read_only, device
+    no_password
+        Serve others without one: whoever finds the server can use the model.
+    limits, device
         As for `Service`.
+    read_only
+        Let nobody add or remove classes; by default so where others can reach the server.
     ready
         Told the page's address once it can be called.
     """
@@ -53,23 +60,30 @@ def serve(
         import uvicorn
     except ImportError as error:
         raise MissingExtra("the web page", "app") from error
+    from zerokin.app.connections import bounded_protocol
     from zerokin.app.service import Service
 
+    public = check_exposure(host, allowed_hosts, password, no_password=no_password)
     _one_thread_for_blas()
-    exposed = exposure(host, password)
-    if exposed is not None:
-        warnings.warn(exposed, ZerokinWarning, stacklevel=2)
-    listening = listen(host, port)
-    with listening, tempfile.TemporaryDirectory(prefix="zerokin-") as uploads:
-        os.environ["GRADIO_TEMP_DIR"] = uploads
-        service = Service(folder, limits=limits, read_only=read_only, device=device)
-        app = create_app(service, host=host, password=password)
+    _log_lines()
+    with listen(host, port) as listening:
+        service = Service(
+            folder,
+            limits=limits,
+            read_only=public if read_only is None else read_only,
+            device=device,
+        )
+        app = create_app(service, host=host, allowed_hosts=allowed_hosts, password=password)
         config = uvicorn.Config(
             app,
+            http=bounded_protocol(service.limits),
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=PATIENCE,
             server_header=False,
+            # Only a proxy tells whom it asks for; anybody else could say anything.
+            proxy_headers=bool(allowed_hosts),
+            forwarded_allow_ips=["127.0.0.1", "::1"],
             ws="none",
         )
         own_port = listening.getsockname()[1]
@@ -114,20 +128,37 @@ def _server(config: Any, app: FastAPI, ready: Callable[[], None]) -> Any:
     return Server(config)
 
 
-def exposure(host: str, password: tuple[str, str] | None) -> str | None:
-    """Return what to tell someone whose server anybody can use; None where nobody else can.
+def check_exposure(
+    host: str,
+    allowed_hosts: Sequence[str],
+    password: tuple[str, str] | None,
+    *,
+    no_password: bool = False,
+) -> bool:
+    """Tell whether others can reach the server; then refuse to start it without a password.
 
     Examples
     --------
-    >>> exposure("127.0.0.1", None), exposure("0.0.0.0", ("ada", "lovelace"))
-    (None, None)
+    >>> check_exposure("127.0.0.1", (), None), check_exposure("0.0.0.0", (), ("ada", "lovelace"))
+    (False, True)
     """
-    if host in LOOPBACK or password is not None:
-        return None
-    return (
-        f"{host} can be reached from other machines, and there is no password: whoever finds it "
-        "can use the model; give --password, or stay on 127.0.0.1"
-    )
+    public = bool(allowed_hosts) or not is_loopback(host)
+    if public and password is None and not no_password:
+        raise InvalidInput(
+            "others can reach the server, so it needs a password: give --password, or "
+            "--no-password for everyone to use the model, or stay on 127.0.0.1"
+        )
+    return public
+
+
+def _log_lines() -> None:
+    """Have this program's log on standard error, a line each with the time."""
+    logger = logging.getLogger("zerokin")
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logger.addHandler(handler)
+        logger.propagate = False
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
@@ -98,13 +98,15 @@ class Service:
         """How many requests are being answered or wait."""
         return self._in_hand
 
-    def ask(self, content: bytes, name: str, question: Question) -> Future[PictureAnswer]:
+    def ask(
+        self, content: bytes | Callable[[], bytes], name: str, question: Question
+    ) -> Future[PictureAnswer]:
         """Return what will hold the answer for a picture file; a bad question is refused at once.
 
         Parameters
         ----------
         content
-            A picture file.
+            A picture file, or what reads it when its turn has come.
         name
             What answers and messages call it.
         question
@@ -199,10 +201,15 @@ class Service:
             self._in_hand -= 1
 
     def _decode(
-        self, content: bytes, name: str, answerer: Answerer, promised: Future[PictureAnswer]
+        self,
+        content: bytes | Callable[[], bytes],
+        name: str,
+        answerer: Answerer,
+        promised: Future[PictureAnswer],
     ) -> None:
         try:
-            picture = decode_upload(content, name, self.limits)
+            read = content if isinstance(content, bytes) else content()
+            picture = decode_upload(read, name, self.limits)
             learner = self.recogniser.learner
             square = framed(picture, learner.stored_side, learner.settings.framing)
         # Also what nobody foresaw must reach the one who waits.

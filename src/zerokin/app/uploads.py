@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -48,6 +51,11 @@ def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
             f"picture {name} has {size[0]} × {size[1]} pixels, over the limit of "
             f"{limits.pixels:,}: make it smaller"
         )
+    if max(size) > limits.side:
+        raise TooLarge(
+            f"picture {name} has {size[0]} × {size[1]} pixels, over the limit of "
+            f"{limits.side:,} along a side: make it smaller"
+        )
     return decode(content, name)
 
 
@@ -60,3 +68,31 @@ def _size(content: bytes) -> tuple[int, int] | None:
     # Pillow raises many kinds on damaged input.
     except Exception:
         return None
+
+
+def upload_reader(path: Path) -> Callable[[], bytes]:
+    """Return what reads an uploaded file, which may be gone by then."""
+
+    def read() -> bytes:
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise InvalidInput(f"{path.name} is no longer here: upload it again") from error
+
+    return read
+
+
+def take_paths(component: Any) -> None:
+    """Have a Gradio component hand over where uploads lie, and nothing else.
+
+    By itself it would open pictures in any format, before limits are checked, and leave an empty
+    file behind for each.
+    """
+
+    def preprocess(payload: Any) -> Any:
+        if payload is None:
+            return None
+        several = getattr(payload, "root", None)
+        return payload.path if several is None else [one.path for one in several]
+
+    component.preprocess = preprocess

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zerokin.commands.arguments import out
-from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.errors import InvalidInput
 
 PASSWORD_VARIABLE = "ZEROKIN_PASSWORD"
 
@@ -28,17 +26,30 @@ def serve(
             help="what every visitor has to give",
         ),
     ] = None,
+    no_password: Annotated[
+        bool,
+        typer.Option("--no-password", help="let everyone who can reach the server use the model"),
+    ] = False,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="name of a proxy in front of the server; repeatable"),
+    ] = None,
     max_upload_mb: Annotated[float, typer.Option(help="most megabytes of a request")] = 50,
     max_pixels: Annotated[int, typer.Option(help="most pixels of a picture")] = 50_000_000,
     queue: Annotated[int, typer.Option(help="most requests in hand at once")] = 64,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="let nobody add or remove classes")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--read-only/--allow-changes",
+            help="let nobody add or remove classes, or everyone who can reach the server",
+            show_default="changes are allowed on this machine alone",
+        ),
+    ] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
 ) -> None:
     """Open a bundle as a web page and an HTTP interface, on this machine."""
     from zerokin.app.limits import MEGABYTE, Limits
-    from zerokin.app.server import exposure, password_of
+    from zerokin.app.server import check_exposure, password_of
     from zerokin.app.server import serve as run
     from zerokin.recogniser.generations import read_pointer
 
@@ -47,18 +58,17 @@ def serve(
     limits = Limits(upload_bytes=int(max_upload_mb * MEGABYTE), pixels=max_pixels, waiting=queue)
     read_pointer(model)  # a wrong folder is told before the libraries are loaded
     admitted = password_of(password)
-    exposed = exposure(host, admitted)
-    if exposed is not None:
-        print(f"zerokin: {exposed}", file=sys.stderr)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ZerokinWarning)  # it is printed above
-        run(
-            model,
-            host=host,
-            port=port,
-            password=admitted,
-            limits=limits,
-            read_only=read_only,
-            device=device,
-            ready=lambda address: out.print(f"{address} (Ctrl-C stops)", soft_wrap=True),
-        )
+    names = tuple(allowed_host or ())
+    check_exposure(host, names, admitted, no_password=no_password)
+    run(
+        model,
+        host=host,
+        port=port,
+        allowed_hosts=names,
+        password=admitted,
+        no_password=no_password,
+        limits=limits,
+        read_only=read_only,
+        device=device,
+        ready=lambda address: out.print(f"{address} (Ctrl-C stops)", soft_wrap=True),
+    )

@@ -19,6 +19,11 @@ from zerokin.errors import InvalidInput, MissingFile
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 MOST_PIXELS = 100_000_000
+MOST_ALONG_A_SIDE = 200_000
+# A file of so few bytes that rows must be missing is refused before memory is taken for them: no
+# format here but for blank pages packs more than 8,300 pixels into a byte.
+PIXELS_PER_BYTE = 10_000
+SMALL_PIXELS = 4_000_000
 # What Pillow may try: some of its other formats run programs (EPS) or decode without limits.
 # Its JPEG opens MPO, pictures of several views, too.
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
@@ -145,11 +150,7 @@ def decode(content: bytes, name: str) -> Image.Image:
     """Decode a picture to upright RGB; a damaged, truncated or huge one is named in the error."""
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
-            if picture.width * picture.height > MOST_PIXELS:
-                raise InvalidInput(
-                    f"picture {name} has {picture.width} × {picture.height} pixels, over the "
-                    f"limit of {MOST_PIXELS:,}: make it smaller"
-                )
+            _check_size(picture.size, len(content), name)
             ImageOps.exif_transpose(picture, in_place=True)
             return eight_bit_rgb(picture)
     except InvalidInput:
@@ -160,6 +161,22 @@ def decode(content: bytes, name: str) -> Image.Image:
             f"picture {name} cannot be decoded{_reason(error)}: it is no picture or damaged; "
             "replace or remove it"
         ) from error
+
+
+def _check_size(size: tuple[int, int], n_bytes: int, name: str) -> None:
+    """Refuse a picture by what its header says, before anything is decoded."""
+    width, height = size
+    shape = f"picture {name} has {width} × {height} pixels"
+    if width * height > MOST_PIXELS:
+        raise InvalidInput(f"{shape}, over the limit of {MOST_PIXELS:,}: make it smaller")
+    if max(size) > MOST_ALONG_A_SIDE:
+        raise InvalidInput(
+            f"{shape}, over the limit of {MOST_ALONG_A_SIDE:,} along a side: make it smaller"
+        )
+    if width * height > max(SMALL_PIXELS, PIXELS_PER_BYTE * n_bytes):
+        raise InvalidInput(
+            f"{shape} by its header, but only {n_bytes:,} bytes: it is damaged; replace it"
+        )
 
 
 def _reason(error: Exception) -> str:

@@ -6,6 +6,8 @@ import csv
 import io
 from typing import Any
 
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+
 
 def csv_heading(k: int) -> str:
     """Return the first line of the CSV form."""
@@ -29,7 +31,19 @@ def csv_row(answer: Any, k: int) -> str:
 
 
 def csv_line(cells: list[Any]) -> str:
-    """Return cells as a line of CSV."""
+    r"""Return cells as a line of CSV; no text in it is a formula to a spreadsheet.
+
+    Whoever names a file or a class could otherwise have it compute or fetch something.
+
+    Examples
+    --------
+    >>> csv_line(["=1+1.jpg", "okapi", -0.5])
+    "'=1+1.jpg,okapi,-0.5\\n"
+    """
+    plain = [
+        f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_SIGNS) else cell
+        for cell in cells
+    ]
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
+    csv.writer(text, lineterminator="\n").writerow(plain)
     return text.getvalue()

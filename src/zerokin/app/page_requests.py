@@ -1,0 +1,139 @@
+"""What the page itself asks of Gradio: a list of routes, and calls made anew from what was sent.
+
+Gradio serves far more than this page uses: files by path, other sites by address, saved states,
+monitoring. None of it is reached: a route that is not listed here is not there, and a call's
+values are plain ones, or uploads of the visitor who calls.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+from urllib.parse import parse_qs
+
+from zerokin.app.refusals import Forbidden
+from zerokin.errors import InvalidInput
+
+PREFIX = "/gradio_api"
+JOIN, DATA = f"{PREFIX}/queue/join", f"{PREFIX}/queue/data"
+UPLOAD, PROGRESS, FILE = f"{PREFIX}/upload", f"{PREFIX}/upload_progress", f"{PREFIX}/file="
+
+READING, SENDING = frozenset({"GET", "HEAD"}), frozenset({"POST"})
+PAGE_ROUTES: Mapping[str, frozenset[str]] = {
+    "/": READING,
+    "/theme.css": READING,
+    "/favicon.ico": READING,
+    JOIN: SENDING,
+    DATA: READING,
+    UPLOAD: SENDING,
+    PROGRESS: READING,
+}
+PAGE_FOLDERS = ("/assets/", "/static/")
+"""The files of the page's own program; Gradio keeps within their folders."""
+
+SESSION = re.compile(r"[a-z0-9]{1,32}")
+LONGEST_TEXT = 100_000
+MOST_VALUES = 2000
+DEEPEST = 4
+
+
+def is_page_route(method: str, path: str) -> bool:
+    """Tell whether the page uses a route.
+
+    Examples
+    --------
+    >>> is_page_route("GET", "/"), is_page_route("GET", "/gradio_api/deep_link")
+    (True, False)
+    """
+    if path in PAGE_ROUTES:
+        return method in PAGE_ROUTES[path]
+    below = path.startswith((*PAGE_FOLDERS, FILE))
+    return below and method in READING and ".." not in path
+
+
+def check_query(path: str, query: bytes) -> None:
+    """Refuse a query that the page does not send with a route: ``/?deep_link=…`` above all."""
+    given = parse_qs(query.decode("latin-1"), keep_blank_values=True)
+    allowed = {DATA: {"session_hash"}, UPLOAD: {"upload_id"}, PROGRESS: {"upload_id"}}
+    if path == "/":
+        # Gradio's own links to this page: its look, and how it is embedded.
+        unknown = set(given) - {"__theme", "view"}
+    elif path in allowed:
+        unknown = set(given) - allowed[path]
+        hashes = [one for values in given.values() for one in values]
+        if not all(map(SESSION.fullmatch, hashes)):
+            raise InvalidInput("the query is none that this page sends: load the page again")
+    else:
+        unknown = set()
+    if unknown:
+        raise Forbidden(f"{path} takes no {sorted(unknown)[0]!r} here")
+
+
+def rebuild_call(body: bytes, owns: Callable[[str], bool]) -> bytes:
+    """Return a call of one of the page's functions, made anew from its parts that are plain.
+
+    Parameters
+    ----------
+    body
+        JSON that a browser sent to be queued.
+    owns
+        Tells whether a path is an upload of the visitor.
+    """
+    try:
+        given = json.loads(body, parse_constant=_no_number)
+    except (ValueError, RecursionError) as problem:
+        raise InvalidInput(f"the body is not JSON: {problem}") from problem
+    if not isinstance(given, dict) or not isinstance(given.get("data"), list):
+        raise InvalidInput("the body is no call of this page: load the page again")
+    session = given.get("session_hash")
+    if not isinstance(session, str) or not SESSION.fullmatch(session):
+        raise InvalidInput("session_hash is none that this page makes: load the page again")
+    count = [0]
+    call = {
+        "data": [_plain(value, owns, DEEPEST, count) for value in given["data"]],
+        "event_data": None,
+        "fn_index": _small_integer(given.get("fn_index"), "fn_index"),
+        "trigger_id": _small_integer(given.get("trigger_id"), "trigger_id"),
+        "session_hash": session,
+    }
+    return json.dumps(call).encode()
+
+
+def _plain(value: Any, owns: Callable[[str], bool], deep: int, count: list[int]) -> Any:
+    count[0] += 1
+    if count[0] > MOST_VALUES or deep < 0:
+        raise InvalidInput("the call holds more values than any of this page")
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        if abs(value) > 2**53:
+            raise InvalidInput("the call holds a number beyond those of this page")
+        return value
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            raise InvalidInput(f"a text has at most {LONGEST_TEXT:,} signs: got {len(value):,}")
+        # Half characters (surrogates) could be kept in no file.
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_plain(one, owns, deep - 1, count) for one in value]
+    return _own_file(value, owns)
+
+
+def _own_file(value: dict[str, Any], owns: Callable[[str], bool]) -> dict[str, Any]:
+    """Return what stands for an uploaded file, without any address to fetch it from."""
+    path = value.get("path")
+    if not isinstance(path, str) or not owns(path):
+        raise Forbidden("that file was not uploaded here, or is gone: upload it again")
+    return {"path": path, "orig_name": None, "meta": {"_type": "gradio.FileData"}}
+
+
+def _small_integer(value: Any, name: str) -> int | None:
+    if value is None or (isinstance(value, int) and 0 <= value < 1_000_000):
+        return value
+    raise InvalidInput(f"{name} is none of this page: load the page again")
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
