@@ -62,10 +62,14 @@ def zerokin(*arguments: object, cwd: Path | None = None, **more: str):
 
 
 @contextmanager
-def running(folder: Path, *options: str, **more: str):
-    """Give a server's address and process; it is stopped in the end."""
+def running(folder: Path, *options: str, code: str | None = None, **more: str):
+    """Give a server's address and process; it is stopped in the end.
+
+    ``code`` starts the server in another way than the command line.
+    """
+    command = ["-m", "zerokin", "serve", str(folder), "--port", "0", *options]
     process = subprocess.Popen(
-        [sys.executable, "-m", "zerokin", "serve", str(folder), "--port", "0", *options],
+        [sys.executable, *(command if code is None else ["-c", code, str(folder)])],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import zipfile
 from collections.abc import Callable, Sequence
@@ -19,6 +20,9 @@ from zerokin.errors import InvalidInput
 
 ENCRYPTED = 0x1
 HIDDEN = ("__MACOSX",)
+END, END_BYTES, LONGEST_COMMENT = b"PK\x05\x06", 22, 65_535
+LARGE_LOCATOR, LOCATOR_BYTES = b"PK\x06\x07", 20
+ENTRY_BYTES = 500  # of a zip file's directory for each picture of a batch, on average
 
 
 @dataclass
@@ -84,8 +88,13 @@ def _members(
     called: str, path: Path, limits: Limits, unpacked: Unpacked, skipped: list[str]
 ) -> list[tuple[str, Callable[[], bytes]]]:
     try:
+        listed = directory_bytes(path)
+        if listed > limits.batch_pictures * ENTRY_BYTES:
+            raise TooLarge(f"{called} lists far more files than {limits.batch_pictures:,} pictures")
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
+    except TooLarge:
+        raise
     # zipfile raises many kinds on damaged input.
     except Exception as error:
         raise InvalidInput(f"{called} cannot be read as a zip file ({error})") from error
@@ -97,6 +106,26 @@ def _members(
         elif reason:
             skipped.append(f"{entry.filename}: {reason}, left out")
     return found
+
+
+def directory_bytes(path: Path) -> int:
+    """Return how long the list of a zip file's members is, which is read into memory whole.
+
+    Parameters
+    ----------
+    path
+        A zip file; one in the form for more than 4 GB is refused.
+    """
+    with path.open("rb") as file:
+        length = file.seek(0, os.SEEK_END)
+        file.seek(max(0, length - END_BYTES - LONGEST_COMMENT - LOCATOR_BYTES))
+        tail = file.read()
+    at = tail.rfind(END)
+    if at < 0 or len(tail) < at + END_BYTES:
+        raise InvalidInput("it has no end")
+    if tail[max(0, at - LOCATOR_BYTES) : at].startswith(LARGE_LOCATOR):
+        raise InvalidInput("it is in the form for more than 4 GB")
+    return int.from_bytes(tail[at + 12 : at + 16], "little")
 
 
 def unfit(entry: zipfile.ZipInfo, limits: Limits) -> str | None:

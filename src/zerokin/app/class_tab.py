@@ -170,6 +170,7 @@ def _sliders(service: Service, name: Any, like: Any, chosen: Any, add: Any, done
 
     def sliders(start: str | None, wanted: Sequence[str]) -> None:
         values = attribute_values(service.recogniser, start)
+        wanted = list(dict.fromkeys(wanted))
         with gr.Row():
             scales = [
                 gr.Slider(

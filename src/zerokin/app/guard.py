@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -33,6 +34,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 CALL_BYTES = 1_000_000  # of a body that is no upload
+HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::\d{1,5})?")
 COOKIE = "zerokin_visitor"
 API = "/api/"
 PREDICT = "/api/predict"
@@ -62,8 +64,9 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 )
-# What a proxy may add is for uvicorn; Gradio would take it for its own address.
-FORWARDED = (b"forwarded", b"x-forwarded-", b"x-gradio-", b"x-real-ip", b"x-ip-token")
+# What a proxy may add is for uvicorn; Gradio would take it for its own address. Parts of a file
+# are of no use to the page, and costly where there are many.
+NOT_PASSED = (b"forwarded", b"x-forwarded-", b"x-gradio-", b"x-real-ip", b"x-ip-token", b"range")
 # Gradio would let pages of any local port read answers; nobody but the own page may.
 NOT_SENT = (b"access-control-", b"server")
 
@@ -135,7 +138,7 @@ class Guard:
         if self.gate is not None:
             self._check_password(scope, headers.get(b"authorization", ""))
         origin = headers.get(b"origin")
-        elsewhere = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+        elsewhere = origin is not None and not same_site(origin, host, scope.get("scheme"))
         if method in CHANGING and (elsewhere or headers.get(b"sec-fetch-site") == "cross-site"):
             raise _Unauthorized(403, "requests from pages of other sites are refused")
 
@@ -160,11 +163,11 @@ class Guard:
         )
 
     def _check_route(self, scope: Scope) -> None:
-        path = scope["path"]
-        if path.startswith(API):
+        path, method = scope["path"], scope["method"]
+        if path.startswith(API) and method in CHANGING | {"GET"}:
             return
-        if not is_page_route(scope["method"], path):
-            raise Unknown(f"nothing at {path} for {scope['method']}")
+        if not is_page_route(method, path):
+            raise Unknown(f"nothing at {path} for {method}")
         check_query(path, scope["query_string"])
 
     async def _pass_on(
@@ -183,15 +186,18 @@ class Guard:
             await answer.refuse(413, f"more than the limit of {most:,} bytes: send less")
             return
         async with self.bodies.take_in(receive, most) as body:
-            sent = [pair for pair in scope["headers"] if not pair[0].lower().startswith(FORWARDED)]
+            sent = [pair for pair in scope["headers"] if not pair[0].lower().startswith(NOT_PASSED)]
             inside: Receive = body.replay()
             if path == JOIN:
                 call = await asyncio.to_thread(
                     rebuild_call, body.read(), lambda one: self.uploads.owns(visitor, one)
                 )
                 inside = _single(call)
-                sent = [pair for pair in sent if pair[0] != b"content-length"]
-                sent.append((b"content-length", str(len(call)).encode()))
+                own = {
+                    b"content-length": str(len(call)).encode(),
+                    b"content-type": b"application/json",
+                }
+                sent = [*(pair for pair in sent if pair[0] not in own), *own.items()]
             scope["headers"] = sent
             scope["zerokin.body"] = body
             await self.app(scope, _until_gone(inside, receive), answer.send)
@@ -258,9 +264,25 @@ def host_name(host: str) -> str:
     >>> host_name("LocalHost:7860"), host_name("[::1]:7860"), host_name("a b")
     ('localhost', '::1', '')
     """
+    found = HOST.fullmatch(host)
+    return "" if found is None else (found["name"] or found["six"]).lower()
+
+
+def same_site(origin: str, host: str, scheme: str | None) -> bool:
+    """Tell whether a page of some origin is this server's own.
+
+    Examples
+    --------
+    >>> same_site("http://localhost:7860", "localhost:7860", "http"), same_site("null", "a", "http")
+    (True, False)
+    >>> same_site("http://birds.example", "birds.example", "https")
+    False
+    """
     with suppress(ValueError):
-        return (urlsplit(f"//{host}").hostname or "") if " " not in host else ""
-    return ""
+        parts = urlsplit(origin)
+        insecure = scheme == "https" and parts.scheme != "https"
+        return bool(host) and parts.netloc.lower() == host.lower() and not insecure
+    return False
 
 
 def sender(scope: Scope) -> str:

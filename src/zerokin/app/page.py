@@ -14,6 +14,7 @@ from zerokin.app.picture_tab import picture_tab
 from zerokin.app.service import Service
 
 AT_ONCE = 8
+REMEMBERED = 256  # open pages whose sliders the server keeps
 FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif")
 MONO = ("ui-monospace", "Menlo", "Consolas", "monospace")
 
@@ -64,5 +65,6 @@ def page(service: Service) -> gr.Blocks:
             [rings, path],
             api_visibility="private",
         )
+    blocks.state_session_capacity = REMEMBERED
     blocks.queue(max_size=service.limits.waiting, default_concurrency_limit=AT_ONCE)
     return blocks

@@ -33,6 +33,7 @@ PAGE_ROUTES: Mapping[str, frozenset[str]] = {
 PAGE_FOLDERS = ("/assets/", "/static/")
 """The files of the page's own program; Gradio keeps within their folders."""
 
+ODD_PATH = re.compile(r"\.\.|//|\\|[\x00-\x1f\x7f]")
 SESSION = re.compile(r"[a-z0-9]{1,32}")
 LONGEST_TEXT = 100_000
 MOST_VALUES = 2000
@@ -50,7 +51,7 @@ def is_page_route(method: str, path: str) -> bool:
     if path in PAGE_ROUTES:
         return method in PAGE_ROUTES[path]
     below = path.startswith((*PAGE_FOLDERS, FILE))
-    return below and method in READING and ".." not in path
+    return below and method in READING and not ODD_PATH.search(path)
 
 
 def check_query(path: str, query: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import ClassVar
+from unicodedata import category
 
 from zerokin.errors import InvalidInput, ZerokinError
 
@@ -75,12 +76,13 @@ def status_of(error: ZerokinError) -> int:
 
 
 def one_line(text: object) -> str:
-    r"""Return a message as one line of bounded length that every encoding of Unicode can carry.
+    r"""Return a message as one line of bounded length that every encoding and terminal can carry.
 
     Examples
     --------
-    >>> one_line("no such\n class: \ud800")
-    'no such class: ?'
+    >>> one_line("no such\n class: \ud800\x1b[2J")
+    'no such class: ??[2J'
     """
-    line = " ".join(str(text).split()).encode("utf-8", "replace").decode()
+    words = " ".join(str(text)[: 10 * LONGEST_LINE].split())
+    line = "".join("?" if category(sign) in ("Cc", "Cs") else sign for sign in words)
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1]}…"

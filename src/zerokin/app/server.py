@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from zerokin.app.application import create_app, is_loopback, stay_local
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 BACKLOG = 256  # connections that may wait to be taken in
+OPEN_FILES = 4096
 PATIENCE = 20  # seconds that requests in flight have to finish when the server is stopped
 
 
@@ -66,6 +69,7 @@ def serve(
     public = check_exposure(host, allowed_hosts, password, no_password=no_password)
     _one_thread_for_blas()
     _log_lines()
+    _allow_open_files()
     with listen(host, port) as listening:
         service = Service(
             folder,
@@ -107,6 +111,15 @@ def _one_thread_for_blas() -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1, user_api="blas")
+
+
+def _allow_open_files() -> None:
+    """Have room for as many connections as are taken, and for files beside them."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < OPEN_FILES:
+        with suppress(ValueError, OSError):
+            most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _server(config: Any, app: FastAPI, ready: Callable[[], None]) -> Any:
