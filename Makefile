@@ -1,6 +1,6 @@
 # make demo   sets up and shows zerokin at work on its embedded data set
 # make test   sets up and runs every check: style, types, tests, documentation
-# make test-browser   installs Debian's Chromium and drives the web page with it
+# make test-browser   installs Debian's Chromium and nginx, and drives the web page with them
 # make docs   builds the documentation with its reference into build/site
 # make notebook   turns the tutorial into build/tutorial.ipynb, outputs and pictures included
 # make fuzz   feeds every reader thousands of mutated files
@@ -43,7 +43,8 @@ fuzz: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.fuzz --seed 0 --inputs 10000
 
 test-browser: $(VENV)/.ready-browser
-	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	{ command -v chromium && command -v nginx && command -v openssl; } >/dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq chromium nginx-light openssl; }
 	$(BIN)/pytest -m browser tests/browser
 
 $(VENV)/bin/python:

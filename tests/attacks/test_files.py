@@ -66,10 +66,10 @@ def shapes(path):
     ]
 
 
-@pytest.mark.parametrize("element", ["files", "picture", "candidates", "new-name"])
+@pytest.mark.parametrize("element", ["files", "picture"])
 @pytest.mark.parametrize("number", range(10))
 def test_a_call_with_a_path_reads_nothing(visitor, secret, element, number):
-    fn, width = function_of(visitor.config, element if element != "new-name" else "files")
+    fn, width = function_of(visitor.config, element)
     given = shapes(str(secret))[number]
     for position in range(width):
         data: list = [None, "All", 1, 0][:width]

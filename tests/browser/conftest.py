@@ -17,6 +17,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP birds.example 127.0.0.1",
 )
 SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 
