@@ -1,12 +1,14 @@
 """Many clients at once against ``zerokin serve``: errors, latency, memory, the same answers.
 
     python benchmarks/serve.py MODEL PICTURES... --clients 32 --seconds 60
+    python benchmarks/serve.py MODEL PICTURES... --clients 64 --seconds 60 --slow 20
 
 The server runs as a process of its own on loopback. Every client asks again as soon as it is
 answered, so that the 95th percentile can be no less than clients / throughput. Answers have to be
 those of ``zerokin predict``, every digit of them, and those of a server that was killed and started
 again. A lone client is timed before the others come and after they went: other users of the
-machine disturb both alike.
+machine disturb both alike. With ``--slow`` the clients ask for as long again beside others that
+send most of a large picture and then a byte a second, or a header that never ends.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +101,52 @@ class Client:
             self.ask()
 
 
+class SlowClient:
+    """Holds a connection for as long as the server lets it, then takes the next."""
+
+    def __init__(self, address, *, megabytes: float, number: int):
+        self.address, self.content = address, bytes(int(megabytes * 1e6))
+        self.in_header = number % 4 == 0
+        self.taken = 0
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        head = b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "
+        rest = b"y\r\nContent-Length: %d\r\n\r\n" % (len(self.content) + 10_000)
+        while not self.stop.is_set():
+            with suppress(OSError), socket.create_connection(self.address, timeout=30) as held:
+                self.taken += 1
+                held.sendall(head if self.in_header else head + rest + self.content)
+                while not self.stop.wait(1):
+                    held.sendall(b"x")
+
+    def close(self):
+        self.stop.set()
+        self.thread.join()
+
+
+def beside_slow_ones(clients, address, process, given, p95) -> None:
+    """Ask again beside slow clients, and print what they change."""
+    for client in clients:
+        client.seconds.clear()
+        client.connection.close()  # the server would let it go while the slow ones come
+    slow = [SlowClient(address, megabytes=40, number=n) for n in range(given.slow)]
+    time.sleep(5)
+    before = resident(process.pid)
+    together(clients, given.seconds)
+    after = resident(process.pid)
+    for one in slow:
+        one.close()
+    own = np.percentile(np.concatenate([client.seconds for client in clients]), 95)
+    print(
+        f"beside {given.slow} slow clients ({sum(one.taken for one in slow)} connections): "
+        f"p95 {1000 * own:.0f} ms, {own / p95:.2f} of that without them; "
+        f"memory {before:.0f} MB, at the end {after:.0f} MB"
+    )
+
+
 def together(clients: list[Client], seconds: float) -> None:
     until = time.perf_counter() + seconds
     threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
@@ -114,6 +163,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--warm-up", type=float, default=10)
+    parser.add_argument("--slow", type=int, default=0, help="slow clients beside the others")
     given = parser.parse_args()
 
     expected = expected_answers(given.model, given.pictures)
@@ -135,6 +185,10 @@ def main() -> None:
         together(clients, given.seconds)
         elapsed = time.perf_counter() - begin
         after, used = resident(process.pid), processor_seconds(process.pid) - used
+        seconds = np.concatenate([client.seconds for client in clients])
+        p50, p95 = np.percentile(seconds, [50, 95])
+        if given.slow:
+            beside_slow_ones(clients, address, process, given, p95)
         last = Client(address, contents, expected)
         last.run(time.perf_counter() + given.warm_up)
         process.kill()
@@ -145,9 +199,7 @@ def main() -> None:
             again.ask()
     everyone = [first, *clients, last, again]
     single = float(np.median(first.seconds + last.seconds))
-    seconds = np.concatenate([client.seconds for client in clients])
     errors = [line for client in everyone for line in client.errors]
-    p50, p95 = np.percentile(seconds, [50, 95])
     each = [f"{1000 * np.median(one.seconds):.1f}" for one in (first, last)]
     print(f"one client: {1000 * single:.1f} ms a request (before {each[0]}, after {each[1]})")
     print(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 BACKLOG = 256  # connections that may wait to be taken in
 OPEN_FILES = 4096
+IDLE = 20  # seconds that a connection stays open between two requests
 PATIENCE = 20  # seconds that requests in flight have to finish when the server is stopped
 
 
@@ -84,6 +85,7 @@ def serve(
             log_level="warning",
             access_log=False,
             timeout_graceful_shutdown=PATIENCE,
+            timeout_keep_alive=IDLE,
             server_header=False,
             # Only a proxy tells whom it asks for; anybody else could say anything.
             proxy_headers=bool(allowed_hosts),
