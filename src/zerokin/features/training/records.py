@@ -9,6 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+class TrainingPaused(Exception):
+    """A training's time is up before it is finished; the message says how far it is.
+
+    Called again with the same folder, it goes on.
+    """
+
+
 class Targets(NamedTuple):
     """What the pictures show.
 

@@ -38,6 +38,10 @@ def rate(recipe: Recipe, step: int, steps_per_epoch: int, *, group: str) -> floa
     if epoch < recipe.warmup:
         # Halfway through each step, so that the first one already learns something.
         return base * (step + 0.5) / (recipe.warmup * steps_per_epoch)
+    if recipe.restart_epochs is not None:
+        return base * restarted_cosine(
+            epoch, recipe.restart_epochs, decay=recipe.restart_decay, warmup=recipe.warmup
+        )
     share = (epoch - recipe.warmup) / max(recipe.epochs - recipe.warmup, 1e-9)
     if recipe.schedule == "cosine":
         return base * 0.5 * (1 + cos(pi * min(share, 1.0)))
@@ -45,6 +49,32 @@ def rate(recipe: Recipe, step: int, steps_per_epoch: int, *, group: str) -> floa
         passed = sum(epoch / recipe.epochs >= milestone for milestone in recipe.milestones)
         return base * float(0.1**passed)
     return base
+
+
+def restarted_cosine(epoch: float, period: int, *, decay: float = 1.0, warmup: float = 0) -> float:
+    """Return the factor of cosine annealing with warm restarts, dᵏ (1 + cos π t) / 2 in cycle k.
+
+    t goes from 0 to 1 in every cycle; in the first one, from the end of the warm-up on.
+
+    Parameters
+    ----------
+    epoch
+        How far training is, counted from 0, with fractions.
+    period
+        Epochs of a cycle.
+    decay
+        d, by which each cycle starts lower than the one before.
+    warmup
+        Epochs of the first cycle that are not part of it.
+
+    Examples
+    --------
+    >>> [round(restarted_cosine(epoch, 2, decay=0.5), 3) for epoch in (0, 1, 2, 3, 4)]
+    [1.0, 0.5, 0.5, 0.25, 0.25]
+    """
+    cycle, since = divmod(epoch, period)
+    skipped = warmup if cycle == 0 else 0.0
+    return float(decay**cycle * 0.5 * (1 + cos(pi * (since - skipped) / (period - skipped))))
 
 
 def side_at(epoch: int, epochs: int, *, first: int, last: int) -> int:
