@@ -34,6 +34,29 @@ def test_cosine_by_hand():
     assert rates(epochs=1) == pytest.approx([1, (1 + half) / 2, 0.5, (1 - half) / 2])
 
 
+def test_warm_restarts_by_hand():
+    half = sqrt(0.5)
+    cycle = [1, (1 + half) / 2, 0.5, (1 - half) / 2]
+    found = rates(epochs=3, restart_epochs=1, restart_decay=0.9)
+    assert found == pytest.approx([0.9**k * lr for k in range(3) for lr in cycle])
+
+
+@given(
+    st.integers(1, 40), st.integers(1, 9), st.floats(0.1, 1), st.integers(1, 30), st.floats(0, 0.9)
+)
+def test_warm_restarts_are_cosines_of_their_own(epochs, period, decay, steps, started):
+    """Each cycle is a whole cosine schedule, the first one with the warm-up."""
+    warmup = started * period
+    made = Recipe(lr=0.3, epochs=epochs, warmup=warmup, restart_epochs=period, restart_decay=decay)
+    for step in range(epochs * steps):
+        cycle = step // (period * steps)
+        alone = Recipe(lr=0.3, epochs=period, warmup=0 if cycle else warmup)
+        expected = decay**cycle * rate(
+            alone, step - cycle * period * steps, steps, group="backbone"
+        )
+        assert rate(made, step, steps, group="backbone") == pytest.approx(expected, abs=1e-12)
+
+
 def test_heads_learn_faster():
     assert rates("head", epochs=2, head_multiplier=7) == pytest.approx(
         [7 * lr for lr in rates(epochs=2)]
