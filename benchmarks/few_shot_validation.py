@@ -2,8 +2,8 @@
 
 ``python benchmarks/few_shot_validation.py mini-imagenet=DIR few-shot/NETWORK-base-0.npy ...``
 prints the accuracy of SimpleShot (features less the mean of the base classes, of unit length,
-nearest mean of the shots) on 5-way episodes of the validation classes, for every file and, of several, for all
-of them side by side. Test classes have no part in it.
+nearest mean of the shots) on 5-way episodes of the validation classes, for every file and, of
+several, for all of them side by side. Test classes have no part in it.
 """
 
 from __future__ import annotations

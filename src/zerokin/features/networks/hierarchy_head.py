@@ -115,7 +115,7 @@ class HierarchyHead(nn.Module):
         joint = functional.linear(features, weight, bias)
         # In full precision from here on, once for all of them.
         joint = joint.to(torch.promote_types(joint.dtype, torch.float32))
-        classes, *layers = joint.split([head.out_features for head in heads], dim=1)
+        classes, *layers = torch.split(joint, [head.out_features for head in heads], dim=1)
         return HeadOutputs(classes=classes, layers=tuple(layers), joint=joint)
 
     def _chain(self, classes: Tensor, linear: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

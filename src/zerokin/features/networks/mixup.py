@@ -68,11 +68,8 @@ class Stages(nn.Sequential):
             λ at every place to mix at, (len(mixed_before), B); None mixes nowhere. All places are
             gone through, so that one compiled graph serves every step.
         """
-        places = iter(self.mixed_before if shares is not None else ())
-        place, row = next(places, None), 0
         for number, block in enumerate(self):
-            if number == place and shares is not None:
-                hidden = mix_neighbours(hidden, shares[row])
-                place, row = next(places, None), row + 1
+            if shares is not None and number in self.mixed_before:
+                hidden = mix_neighbours(hidden, shares[self.mixed_before.index(number)])
             hidden = block(hidden)
         return hidden

@@ -16,8 +16,8 @@ MOMENTA = ("momentum_buffer", "exp_avg")
 def compress(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Quantize momenta to int8, a scale for each row of the first dimension.
 
-    The error is at most 1/254 of a row's largest value. Whatever is no momentum or has no rows stays
-    as it is: AdamW divides by its second moments, small ones above all.
+    The error is at most 1/254 of a row's largest value. Whatever is no momentum or has no rows
+    stays as it is: AdamW divides by its second moments, small ones above all.
 
     Examples
     --------

@@ -37,14 +37,15 @@ class Objective:
 
     def __init__(self, network: FeatureNetwork, recipe: Recipe) -> None:
         self.recipe = recipe
-        weighted = {
-            "class_weight": 1 - recipe.distillation,
-            "label_smoothing": recipe.label_smoothing,
-        }
-        self.loss = (
-            partial(semantic_loss, mu=recipe.reconstruction, **weighted)
+        loss = (
+            partial(semantic_loss, mu=recipe.reconstruction)
             if isinstance(network.head, SemanticHead)
-            else partial(hierarchy_loss, **weighted)
+            else hierarchy_loss
+        )
+        self.loss = partial(
+            loss,
+            class_weight=1 - recipe.distillation,
+            label_smoothing=recipe.label_smoothing,
         )
 
     def __call__(

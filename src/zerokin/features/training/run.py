@@ -267,7 +267,7 @@ class TrainingRun:
         """Add the gradient of one part of a batch; return its losses."""
         if self.recipe.compiled and self.device.type == "cuda":
             # What CUDA graphs left in memory in the step before may be written over.
-            torch.compiler.cudagraph_mark_step_begin()
+            torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
         shown = self.views.of(pictures, step, part)
         seed_dropout(
             seed=self.recipe.seed,
