@@ -90,6 +90,15 @@ def test_mixing_is_the_formula_for_every_sample():
         np.testing.assert_allclose(found[k], expected, atol=1e-12)
 
 
+def test_mixed_states_stay_channels_last():
+    hidden = torch.rand(6, 5, 4, 7).contiguous(memory_format=torch.channels_last)
+    hidden.requires_grad_()
+    mixed = mix_neighbours(hidden, torch.full((6,), 0.3))
+    assert mixed.is_contiguous(memory_format=torch.channels_last)
+    mixed.square().sum().backward()
+    assert hidden.grad.is_contiguous(memory_format=torch.channels_last)
+
+
 @pytest.mark.parametrize("name", ["conv4", "resnet12", "wrn28-10", "small", "resnet10t"])
 def test_mixing_at_the_input_is_plain_mixup_of_the_pictures(name):
     options = {"width": 4} if name in ("conv4", "resnet12", "small") else {}
