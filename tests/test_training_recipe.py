@@ -123,6 +123,8 @@ def test_what_is_left_out_keeps_its_default():
         ({"manifold_mixup": -1}, "manifold_mixup must be 0 or more"),
         ({"label_smoothing": 1}, "label_smoothing must be from 0 to below 1"),
         ({"restart_epochs": 0}, "restart_epochs must be a whole number from 1"),
+        ({"resize_stages": 1, "first_side": 8}, "resize_stages must be a whole number from 2"),
+        ({"resize_stages": 2}, "resize_stages 2 needs first_side"),
         ({"restart_decay": 0}, "restart_decay must be above 0, up to 1"),
         ({"restart_decay": 1.5}, "restart_decay must be above 0, up to 1"),
         ({"restart_epochs": 9, "schedule": "steps"}, "restart_epochs 9 needs the schedule cosine"),

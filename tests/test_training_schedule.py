@@ -269,3 +269,25 @@ def test_pictures_cannot_shrink():
     own = made.backbone.input_size
     with pytest.raises(InvalidInput, match=f"above the side it grows to, {own}: give a smaller"):
         train(made, source(), targets(), recipe(side=None, first_side=own + 1), quiet=True)
+
+
+@given(st.integers(1, 60), st.integers(2, 9), st.integers(8, 40), st.integers(0, 60))
+def test_stages_are_equally_long_and_end_at_the_last_side(epochs, stages, first, more):
+    last = first + more
+    sides = [side_at(e, epochs, first=first, last=last, stages=stages) for e in range(epochs)]
+    assert sides == sorted(sides)
+    assert sides[-1] == last
+    assert epochs == 1 or sides[0] == first
+    whole = [side_at(k, stages, first=first, last=last) for k in range(stages)]
+    if epochs >= stages:
+        starts = [-(-k * epochs // stages) for k in range(stages + 1)]
+        lengths = np.diff(starts)
+        assert sides == [side for side, n in zip(whole, lengths, strict=True) for _ in range(n)]
+
+
+def test_a_training_in_stages_shows_their_sides():
+    made = recipe(epochs=3, first_side=8, side=16, resize_stages=2)
+    run = TrainingRun(network(), source(), targets(), made, None, "cpu")
+    shown = source().batch(np.arange(6))
+    sides = [run.views.of(shown, step, 0).view.shape[-1] for step in range(12)]
+    assert sides == [8] * 8 + [16] * 4

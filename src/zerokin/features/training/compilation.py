@@ -19,10 +19,12 @@ def compile_backbone(backbone: Backbone, recipe: Recipe) -> None:
     backbone
         What learns.
     recipe
-        ``compiled`` is the mode; pictures of one side all along are compiled for that side alone.
+        ``compiled`` is the mode. For pictures of few sides, one graph for each is faster than one
+        for all of them.
     """
     mode = recipe.compiled if isinstance(recipe.compiled, str) else None
-    backbone.model.compile(mode=mode, dynamic=False if recipe.first_side is None else None)
+    few = recipe.first_side is None or recipe.resize_stages is not None
+    backbone.model.compile(mode=mode, dynamic=False if few else None)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ LATER: dict[str, Any] = {
     "temperature": 4.0,
     "manifold_mixup": 0.0,
     "label_smoothing": 0.0,
+    "resize_stages": None,
     "restart_epochs": None,
     "restart_decay": 1.0,
 }
@@ -87,7 +88,12 @@ class Recipe:
         Side of the pictures the network sees in training; None for the backbone's own.
     first_side
         Side in the first epoch, from which it grows evenly to ``side`` in the last: smaller
-        pictures are faster, and what they teach early serves larger ones; None for no growth.
+        pictures are faster, and what they teach early serves larger ones (progressive resizing);
+        None for no growth.
+    resize_stages
+        Equally long stages of one side each in which pictures grow from ``first_side`` to
+        ``side``, so that a compiled backbone is compiled that often; None for a growth from epoch
+        to epoch.
     augmentation
         How pictures are varied.
     precision
@@ -132,6 +138,7 @@ class Recipe:
     temperature: float = 4.0
     side: int | None = None
     first_side: int | None = None
+    resize_stages: int | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
     precision: Precision = "auto"
     compiled: bool | CompileMode = False
@@ -171,9 +178,9 @@ class Recipe:
 
     def _check_numbers(self) -> None:
         counts = {"epochs": 0, "batch_size": 1, "accumulation": 1, "seed": 0}
-        optional = ("side", "first_side", "restart_epochs")
-        given = [name for name in optional if getattr(self, name) is not None]
-        for name, least in {**counts, **dict.fromkeys(given, 1)}.items():
+        optional = {"side": 1, "first_side": 1, "restart_epochs": 1, "resize_stages": 2}
+        given = {name: n for name, n in optional.items() if getattr(self, name) is not None}
+        for name, least in {**counts, **given}.items():
             value = getattr(self, name)
             if (
                 not isinstance(value, int)
@@ -183,6 +190,10 @@ class Recipe:
                 raise InvalidInput(
                     f"{name} must be a whole number from {least}: got {shown(value)}"
                 )
+        if self.resize_stages is not None and self.first_side is None:
+            raise InvalidInput(
+                f"resize_stages {self.resize_stages} needs first_side, from which pictures grow"
+            )
         self.check_growth(self.side)
         clipped = () if self.clip_norm is None else ("clip_norm",)
         for name in ("lr", "head_multiplier", "temperature", *clipped):

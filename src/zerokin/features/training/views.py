@@ -124,4 +124,10 @@ class Views:
         if recipe.first_side is None:
             return self.side
         epoch = step // self.batches.per_epoch
-        return side_at(epoch, recipe.epochs, first=recipe.first_side, last=self.side)
+        return side_at(
+            epoch,
+            recipe.epochs,
+            first=recipe.first_side,
+            last=self.side,
+            stages=recipe.resize_stages,
+        )
