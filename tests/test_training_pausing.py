@@ -78,6 +78,24 @@ def test_the_folder_can_be_moved(tmp_path, monkeypatch):
         assert str(tmp_path).encode() not in path.read_bytes()
 
 
+def test_random_weights_that_a_processor_rounds_otherwise_are_the_same_origin(
+    tmp_path, monkeypatch
+):
+    whole, cut = network(), network()
+    learn(whole)
+    Clock(monkeypatch)
+    with pytest.raises(TrainingPaused):
+        learn(network(), tmp_path, stop_after=0.2, origin="random 1f3a, validated with crops 2")
+    with torch.no_grad():
+        cut.head.class_head.weight.mul_(1 + 1e-6)
+    with pytest.raises(InvalidInput, match="of another training .origin random 1f3a, validated"):
+        learn(cut, tmp_path, origin="random 90c2, validated with crops 4")
+    with pytest.raises(InvalidInput, match="of another training .origin"):
+        learn(cut, tmp_path, origin="90c2, validated with crops 2")
+    learn(cut, tmp_path, origin="random 90c2, validated with crops 2")
+    assert furthest(weights(whole), weights(cut)) == 0
+
+
 def test_time_that_is_left_is_not_used_up(tmp_path):
     learn(network(), tmp_path, stop_after=60.0)
     assert len(records(tmp_path)) == 3
