@@ -88,9 +88,9 @@ def test_random_weights_that_a_processor_rounds_otherwise_are_the_same_origin(
         learn(network(), tmp_path, stop_after=0.2, origin="random 1f3a, validated with crops 2")
     with torch.no_grad():
         cut.head.class_head.weight.mul_(1 + 1e-6)
-    with pytest.raises(InvalidInput, match="of another training .origin random 1f3a, validated"):
+    with pytest.raises(InvalidInput, match=r"of another training .origin random 1f3a, validated"):
         learn(cut, tmp_path, origin="random 90c2, validated with crops 4")
-    with pytest.raises(InvalidInput, match="of another training .origin"):
+    with pytest.raises(InvalidInput, match=r"of another training .origin"):
         learn(cut, tmp_path, origin="90c2, validated with crops 2")
     learn(cut, tmp_path, origin="random 90c2, validated with crops 2")
     assert furthest(weights(whole), weights(cut)) == 0

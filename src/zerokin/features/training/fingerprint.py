@@ -15,7 +15,6 @@ from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.training.recipe import LATER, Recipe
 from zerokin.features.training.records import Targets
 
-
 RANDOM = "random "
 """How the origin of a training begins whose weights were all drawn, before their hash."""
 
