@@ -15,7 +15,7 @@ from zerokin.features.training.compilation import convolutions_measured
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.log import TrainingLog
 from zerokin.features.training.recipe import Recipe
-from zerokin.features.training.records import Epoch, Targets, TrainingPaused
+from zerokin.features.training.records import Epoch, Targets
 from zerokin.features.training.run import TrainingRun, Validate
 
 
@@ -123,7 +123,7 @@ def train(
         ):
             while run.progress.step < run.total_steps and not run.exhausted(patience):
                 if run.out_of_time(until):
-                    raise TrainingPaused(run.described())
+                    raise run.pause()
                 run.epoch(log, display, log_every, checkpoint_every, until)
                 epoch = run.finish_epoch(validate, log)
                 display.epoch(epoch.epoch, epoch.loss, epoch.seconds, epoch.validation)

@@ -31,6 +31,7 @@ from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
 from zerokin.features.training.loss_sums import LossSums
 from zerokin.features.training.objective import Labels, Objective
+from zerokin.features.training.optimiser import make_optimiser
 from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Progress, Targets, TrainingPaused
@@ -90,7 +91,7 @@ class TrainingRun:
             compile_backbone(network.backbone, recipe)
         self.shared = self.accelerator.prepare(network)
         # Not wrapped as the network is: Accelerate looks for packages on disk in every step of one.
-        self.optimiser = _optimiser(network, recipe, self.device)
+        self.optimiser = make_optimiser(network, recipe, self.device)
         self.average = WeightAverage(network, recipe.average) if recipe.average else None
         self.objective = Objective(network, recipe)
         autocast = self.accelerator.autocast
@@ -180,7 +181,7 @@ class TrainingRun:
                     progress.sums = self._summed(carried, sums)
                     self.save()
                 if paused:
-                    raise TrainingPaused(self.described())
+                    raise self.pause()
         progress.sums = self._summed(carried, sums)
 
     def out_of_time(self, until: float | None) -> bool:
@@ -189,10 +190,9 @@ class TrainingRun:
             return False
         return leading(self.accelerator, time.perf_counter() - until) > 0
 
-    def described(self) -> str:
-        """Return how far the training is."""
-        done = self.progress.step / self.steps_per_epoch
-        return f"stopped after {done:.1f} of {self.recipe.epochs} epochs"
+    def pause(self) -> TrainingPaused:
+        """Return what says how far the training is."""
+        return TrainingPaused(self.progress.step / self.steps_per_epoch, self.recipe.epochs)
 
     def _due(self, checkpoint_every: int | None) -> bool:
         """Tell whether it is time for a checkpoint, the same in every process."""
@@ -359,20 +359,3 @@ def _check_counts(source: PictureSource, targets: Targets) -> None:
             raise InvalidInput(
                 f"{len(source):,} pictures but {len(given):,} labels ({name}): give one each"
             )
-
-
-def _optimiser(
-    network: FeatureNetwork, recipe: Recipe, device: torch.device
-) -> torch.optim.Optimizer:
-    groups = network.parameter_groups(recipe.lr, recipe.head_multiplier)
-    # One kernel for all weights of a group, where launching kernels is what takes time.
-    fused = device.type == "cuda" or None
-    if recipe.optimiser == "adamw":
-        return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay, fused=fused)
-    return torch.optim.SGD(
-        groups,
-        momentum=recipe.momentum,
-        weight_decay=recipe.weight_decay,
-        nesterov=recipe.momentum > 0,
-        fused=fused,
-    )
