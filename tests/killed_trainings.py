@@ -43,6 +43,10 @@ SCENARIOS = {
         ("batch", 8),
     ),
     "pasted": ({"recipe": {"patches": 0.7, "turns": 0.5}}, ("batch", 8)),
+    "mixed": (
+        {"recipe": {"manifold_mixup": 2.0, "turns": 0.5, "restart_epochs": 2}},
+        ("batch", 8),
+    ),
     "no checkpoint yet": ({}, ("batch", 2)),
     "writing a checkpoint": ({}, ("checkpoint", 2)),
     "before an epoch's line": ({}, ("line", 2)),

@@ -24,6 +24,7 @@ SCENARIOS = {
     "end-to-end, averaged": ({"head": "end-to-end"}, {"average": 0.9}),
     "turned and taught": ({}, {"turns": 0.7, "distillation": 0.6}),
     "pasted": ({}, {"patches": 0.8, "batch_size": 12}),
+    "mixed": ({}, {"manifold_mixup": 2.0, "turns": 0.5, "batch_size": 12}),
     "accumulated": ({}, {"accumulation": 3, "clip_norm": 0.5, "frozen_batch_norm": True}),
 }
 

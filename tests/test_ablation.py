@@ -483,3 +483,48 @@ def test_some_rows_alone():
     assert [row.name for row in config.only(["its*"]).rows] == begun
     with pytest.raises(InvalidInput, match=r"no row 'nothing\*'"):
         config.only(["its*", "nothing*"])
+
+
+@pytest.mark.parametrize("command", ["train", "ablation"])
+def test_commands_whose_time_is_up_end_well_and_go_on(
+    pictures, tmp_path, monkeypatch, capsys, command
+):
+    config, out = tmp_path / "config.yaml", tmp_path / "out"
+    network = {**CONFIG["defaults"], "mode": "classes", "stored_side": SIDE}
+    network["recipe"] = {**network["recipe"], "epochs": 2}
+    plan = {
+        "train": network,
+        "ablation": {**CONFIG, "seeds": [0], "defaults": {**network, "stored_side": None}},
+    }[command]
+    config.write_text(yaml.safe_dump(plan))
+    data, options = f"folder={pictures}", ["--device", "cpu", "--compact"]
+    choice = ["--validation", "--no-tune", "--row", "class labels"]
+    arguments, kept = {
+        "train": ([data, "--config", config, "--out", out, *options], out / "training"),
+        "ablation": ([config, data, "--out", out, *options, *choice], out),
+    }[command]
+
+    def called(*more):
+        monkeypatch.setattr("sys.argv", ["zerokin", command, *map(str, arguments), *more])
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+        assert not code
+        return capsys.readouterr()
+
+    # As if the time were up after the first epoch.
+    monkeypatch.setattr(
+        TrainingRun,
+        "out_of_time",
+        lambda self, until: until is not None and len(self.progress.epochs) > 0,
+    )
+    said = called("--stop-after", "30").err.splitlines()[-1]
+    further = f"the same command goes on from {kept}"
+    assert said == f"zerokin: stopped after 1.0 of 2 epochs: {further}"
+    found = called().out
+    assert (f"wrote {out / 'model'}" if command == "train" else "class labels, ") in found
+    logs = list(out.rglob("log.jsonl"))
+    assert [log.read_text().count('"epoch": ') for log in logs] == [2] * len(logs)
+    assert logs

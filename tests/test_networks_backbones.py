@@ -70,6 +70,9 @@ def test_few_shot_networks_have_the_known_layers():
         for i, w in ((3, 64), (64, 160), (160, 320), (320, 640))
     )
     assert count(resnet12) == expected
+    narrow = create_backbone("resnet12", width=45)  # EASY's ResNet-12 (1/√2)
+    assert [block.residual[0].out_channels for block in narrow.model] == [45, 112, 225, 450]
+    assert (narrow.d_f, narrow.channels) == (450, 450)
     assert {m.p for m in resnet12.modules() if isinstance(m, torch.nn.Dropout)} == {0.1}
     slopes = {m.negative_slope for m in resnet12.modules() if isinstance(m, torch.nn.LeakyReLU)}
     assert slopes == {0.1}
@@ -171,6 +174,9 @@ def test_unknown_names_and_options_are_named():
         create_backbone("resnet18", flatten=True)
     with pytest.raises(InvalidInput, match=r"below 1: got 1\.5"):
         create_backbone("resnet12", dropout=1.5)
+    for width in (0, 2.5, True):
+        with pytest.raises(InvalidInput, match="width must be a whole number from 1"):
+            create_backbone("resnet12", width=width)
     with pytest.raises(InvalidInput, match="input_size must be at least 1: got 0"):
         create_backbone("conv4", input_size=0)
     with pytest.raises(InvalidInput, match="mixer_s32_224 reads pictures of 224 × 224 pixels only"):

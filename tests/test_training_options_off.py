@@ -51,7 +51,8 @@ def test_weights_are_those_of_a_plain_loop_bit_for_bit():
 def test_a_checkpoint_says_nothing_of_options_that_are_off(tmp_path):
     train(network(), source(), targets(), recipe(), folder=tmp_path, device="cpu", quiet=True)
     groups, state = load_checkpoint(tmp_path / "checkpoint.safetensors")
-    later = {"turns", "patches", "distillation", "temperature", "teacher"}
+    later = {"turns", "patches", "distillation", "temperature", "teacher", "manifold_mixup"}
+    later |= {"label_smoothing", "restart_epochs", "restart_decay", "resize_stages"}
     assert not later & state["fingerprint"].keys()
     assert groups["network"].keys() == network().state_dict().keys()
 

@@ -34,6 +34,29 @@ def test_cosine_by_hand():
     assert rates(epochs=1) == pytest.approx([1, (1 + half) / 2, 0.5, (1 - half) / 2])
 
 
+def test_warm_restarts_by_hand():
+    half = sqrt(0.5)
+    cycle = [1, (1 + half) / 2, 0.5, (1 - half) / 2]
+    found = rates(epochs=3, restart_epochs=1, restart_decay=0.9)
+    assert found == pytest.approx([0.9**k * lr for k in range(3) for lr in cycle])
+
+
+@given(
+    st.integers(1, 40), st.integers(1, 9), st.floats(0.1, 1), st.integers(1, 30), st.floats(0, 0.9)
+)
+def test_warm_restarts_are_cosines_of_their_own(epochs, period, decay, steps, started):
+    """Each cycle is a whole cosine schedule, the first one with the warm-up."""
+    warmup = started * period
+    made = Recipe(lr=0.3, epochs=epochs, warmup=warmup, restart_epochs=period, restart_decay=decay)
+    for step in range(epochs * steps):
+        cycle = step // (period * steps)
+        alone = Recipe(lr=0.3, epochs=period, warmup=0 if cycle else warmup)
+        expected = decay**cycle * rate(
+            alone, step - cycle * period * steps, steps, group="backbone"
+        )
+        assert rate(made, step, steps, group="backbone") == pytest.approx(expected, abs=1e-12)
+
+
 def test_heads_learn_faster():
     assert rates("head", epochs=2, head_multiplier=7) == pytest.approx(
         [7 * lr for lr in rates(epochs=2)]
@@ -246,3 +269,25 @@ def test_pictures_cannot_shrink():
     own = made.backbone.input_size
     with pytest.raises(InvalidInput, match=f"above the side it grows to, {own}: give a smaller"):
         train(made, source(), targets(), recipe(side=None, first_side=own + 1), quiet=True)
+
+
+@given(st.integers(1, 60), st.integers(2, 9), st.integers(8, 40), st.integers(0, 60))
+def test_stages_are_equally_long_and_end_at_the_last_side(epochs, stages, first, more):
+    last = first + more
+    sides = [side_at(e, epochs, first=first, last=last, stages=stages) for e in range(epochs)]
+    assert sides == sorted(sides)
+    assert sides[-1] == last
+    assert epochs == 1 or sides[0] == first
+    whole = [side_at(k, stages, first=first, last=last) for k in range(stages)]
+    if epochs >= stages:
+        starts = [-(-k * epochs // stages) for k in range(stages + 1)]
+        lengths = np.diff(starts)
+        assert sides == [side for side, n in zip(whole, lengths, strict=True) for _ in range(n)]
+
+
+def test_a_training_in_stages_shows_their_sides():
+    made = recipe(epochs=3, first_side=8, side=16, resize_stages=2)
+    run = TrainingRun(network(), source(), targets(), made, None, "cpu")
+    shown = source().batch(np.arange(6))
+    sides = [run.views.of(shown, step, 0).view.shape[-1] for step in range(12)]
+    assert sides == [8] * 8 + [16] * 4

@@ -22,6 +22,7 @@ RECIPES = [
     {"augmentation": COLOURS, "turns": 0.5},
     {"average": 0.9, "clip_norm": 1.0, "accumulation": 2},
     {"patches": 1.0, "turns": 0.5},
+    {"manifold_mixup": 2.0, "turns": 0.5, "label_smoothing": 0.1},
 ]
 # On CPUs AdamW counts its steps in tensors there, and reads them.
 ON_GPUS = [*RECIPES, {"optimiser": "adamw"}]
@@ -59,7 +60,7 @@ def prepared(settings, device="cpu", head="cnn-rnn"):
 
 
 @pytest.mark.parametrize("settings", RECIPES)
-@pytest.mark.parametrize("head", ["cnn-rnn", "end-to-end"])
+@pytest.mark.parametrize("head", ["cnn-rnn", "superclass-heads", "end-to-end"])
 def test_no_step_asks_a_tensor_for_a_number(settings, head):
     step = prepared(recipe(**settings), head=head)
     with Operators() as operators:
@@ -71,7 +72,7 @@ def test_no_step_asks_a_tensor_for_a_number(settings, head):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 @pytest.mark.parametrize("settings", ON_GPUS)
-@pytest.mark.parametrize("head", ["cnn-rnn", "end-to-end"])
+@pytest.mark.parametrize("head", ["cnn-rnn", "superclass-heads", "end-to-end"])
 def test_no_step_waits_for_the_gpu(settings, head):
     step = prepared(recipe(**settings), "cuda", head)
     torch.cuda.set_sync_debug_mode("error")

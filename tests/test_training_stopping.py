@@ -218,8 +218,9 @@ def test_a_network_of_classes_alone_learns_whatever_layers_the_data_have(weight)
 def test_a_compiled_training_learns_the_same_and_leaves_the_network_as_it_came(monkeypatch):
     compiled = []
 
-    def traced(module):
+    def traced(module, **options):
         compiled.append(module)
+        assert options == {"mode": None, "dynamic": False}
         module._compiled_call_impl = torch.compile(module._call_impl, backend="eager")
 
     monkeypatch.setattr(torch.nn.Module, "compile", traced)

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from zerokin.evaluation.ablation import AblationConfig
 
 
+StopAfter = Annotated[
+    float | None,
+    typer.Option(help="minutes of training after which to stop, with a checkpoint", min=0.01),
+]
+Compact = Annotated[
+    bool, typer.Option("--compact", help="smaller checkpoints: momenta in 8 bits, not exact")
+]
+
+
 def train(
     data: Data,
     folder: Annotated[Path, typer.Option("--out", help="for the model, checkpoints and the log")],
@@ -39,6 +48,8 @@ def train(
     seed: Annotated[int | None, typer.Option(help="in place of the recipe's")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="also log for it")] = False,
+    stop_after: StopAfter = None,
+    compact: Compact = False,
 ) -> None:
     """Train a feature network on pictures of seen classes; called again, it goes on.
 
@@ -64,6 +75,8 @@ def train(
             patience=patience,
             teacher=taught_by,
             tensorboard=tensorboard,
+            stop_after=stop_after,
+            compact=compact,
             quiet=False,
         )
     if not leads():
@@ -89,6 +102,8 @@ def ablation(
     tune: Annotated[
         bool, typer.Option("--tune/--no-tune", help="choose each row's hyper-parameters")
     ] = True,
+    stop_after: StopAfter = None,
+    compact: Compact = False,
 ) -> None:
     """Train networks from pictures and show what every component of the method brings."""
     from zerokin.data import load_dataset
@@ -119,6 +134,8 @@ def ablation(
         jobs=jobs,
         validation_only=validation,
         tune=tune,
+        stop_after=stop_after,
+        compact=compact,
     )
     with going_on_from(folder):
         for result in results:

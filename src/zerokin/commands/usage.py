@@ -24,9 +24,17 @@ class Interrupted(Exception):
 
 @contextmanager
 def going_on_from(kept: Path) -> Iterator[None]:
-    """Tell who interrupts that the same command goes on, where there is something to go on from."""
+    """Tell who interrupts that the same command goes on, where there is something to go on from.
+
+    A training that pauses when its time is up (`TrainingPaused`) ends the command without an error.
+    """
+    from zerokin.features.training.records import TrainingPaused
+
     try:
         yield
+    except TrainingPaused as paused:
+        print(f"zerokin: {paused}: the same command goes on from {kept}", file=sys.stderr)
+        raise typer.Exit from paused
     except KeyboardInterrupt as error:
         if not kept.exists():
             raise

@@ -27,7 +27,7 @@ from zerokin.features.reading import View, read_all
 from zerokin.features.saved import read_features, write_features
 from zerokin.features.start_weights import StartWeights
 from zerokin.features.training.distillation import check_teacher
-from zerokin.features.training.fingerprint import weights_digest
+from zerokin.features.training.fingerprint import RANDOM, weights_digest
 from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Targets
@@ -148,6 +148,8 @@ class FeatureLearner:
         source = source or self._open(dataset.pictures, quiet=quiet)
         start = StartWeights(self.network_.backbone, self.settings.start_share)
         origin, validate = weights_digest(self.network_), None
+        if self.settings.weights is None:
+            origin = RANDOM + origin
         if validation_fold is not None:
 
             def validate(network: FeatureNetwork) -> float:

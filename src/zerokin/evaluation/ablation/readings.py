@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,10 @@ class Readings:
         Where readings and checkpoints are kept.
     device
         Where networks are trained.
+    stop_after
+        Minutes after which a training pauses (`TrainingPaused`), over all networks together.
+    compact
+        Of `train`.
     quiet
         Show no progress.
     """
@@ -51,8 +56,12 @@ class Readings:
         folder: Path,
         *,
         device: str | None = None,
+        stop_after: float | None = None,
+        compact: bool = False,
         quiet: bool = False,
     ) -> None:
+        self.compact = compact
+        self.until = None if stop_after is None else time.monotonic() + 60 * stop_after
         self.dataset, self.stored_side, self.folder = dataset, stored_side, folder
         self.device, self.quiet = device, quiet
 
@@ -126,8 +135,16 @@ class Readings:
             teacher = self._trained(plan.teacher, dataset, part, seed)
         work = self.folder / f"{plan.trained_as or plan.name}-{part}"
         learner = plan.learner(seed, self.device)
+        source = self.source  # decoded now, which takes time, too
+        left = None if self.until is None else max((self.until - time.monotonic()) / 60, 1e-3)
         return learner.fit(
-            dataset, source=self.source, folder=work, teacher=teacher, quiet=self.quiet
+            dataset,
+            source=source,
+            folder=work,
+            teacher=teacher,
+            quiet=self.quiet,
+            stop_after=left,
+            compact=self.compact,
         )
 
     @staticmethod

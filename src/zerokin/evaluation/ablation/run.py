@@ -36,6 +36,8 @@ def run_ablation(
     jobs: int = 1,
     validation_only: bool = False,
     tune: bool = True,
+    stop_after: float | None = None,
+    compact: bool = False,
     quiet: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Train every network, and measure every row as soon as its networks are trained.
@@ -65,13 +67,23 @@ def run_ablation(
     tune
         Choose each row's hyper-parameters; otherwise they are the defaults, and only the
         calibration is chosen.
+    stop_after, compact
+        Of `zerokin.features.training.train`, for all trainings together.
     quiet
         Show no progress.
     """
     way = few_shot if config.setting == "few-shot" else zero_shot
     dataset = load_dataset(data, split=split)
     way.check(dataset)
-    readings = Readings(dataset, config.stored_side, Path(folder), device=device, quiet=quiet)
+    readings = Readings(
+        dataset,
+        config.stored_side,
+        Path(folder),
+        device=device,
+        stop_after=stop_after,
+        compact=compact,
+        quiet=quiet,
+    )
     train = partial(way.train, readings, config, validation_only=validation_only)
     measure = partial(way.measure, data, split, config, validation_only=validation_only, tune=tune)
     measured = MeasuredRows(

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from zerokin.errors import InvalidInput
+from zerokin.features.networks.mixup import Stages, mix_neighbours
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,12 @@ class Backbone(nn.Module):
         What the model expects of its input.
     flatten
         Features are the maps themselves, flattened, instead of their averages.
+
+    Attributes
+    ----------
+    mixup_places : int
+        Places at which samples can be mixed: the input, and those between blocks where the model
+        is made of `Stages`.
     """
 
     mean: Tensor
@@ -89,14 +96,28 @@ class Backbone(nn.Module):
         for key, values in (("mean", normalisation.mean), ("std", normalisation.std)):
             self.register_buffer(key, torch.tensor(values).view(1, 3, 1, 1), persistent=False)
         self._range_known = False
+        self.mixup_places = 1 + len(model.mixed_before) if isinstance(model, Stages) else 1
 
     def extra_repr(self) -> str:
         return f"{self.name}, d_f={self.d_f}, input_size={self.input_size}"
 
-    def forward(self, pictures: Tensor) -> BackboneOutput:
-        """Return maps and features of pictures (B, 3, H, W)."""
+    def forward(self, pictures: Tensor, shares: Tensor | None = None) -> BackboneOutput:
+        """Return maps and features of pictures (B, 3, H, W).
+
+        Parameters
+        ----------
+        pictures
+            uint8, or floating point in 0..1.
+        shares
+            λ of manifold mixup at every place, (mixup_places, B); None mixes nothing.
+        """
         try:
-            return self._extract(self.normalise(pictures))
+            x = self.normalise(pictures)
+            if shares is None:
+                return self._extract(x)
+            # An interpolation of normalised pictures is that of the pictures, normalised.
+            x = mix_neighbours(x, shares[0])
+            return self._extract(x, *([shares[1:]] if self.mixup_places > 1 else []))
         except RuntimeError as error:
             # Only the layers themselves know how often they halve what they are shown.
             if "too small" not in str(error):
@@ -114,8 +135,9 @@ class Backbone(nn.Module):
             scaled = scaled / 255
         return (scaled - self.mean) / self.std
 
-    def _extract(self, x: Tensor) -> BackboneOutput:
-        maps: Tensor = self.model(x)
+    def _extract(self, x: Tensor, *shares: Tensor) -> BackboneOutput:
+        """Return maps and features of normalised pictures; shares are for `Stages`."""
+        maps: Tensor = self.model(x, *shares)
         features = maps.flatten(1) if self.flatten else maps.mean(dim=(2, 3))
         if features.shape[1] != self.d_f:
             raise InvalidInput(

@@ -40,8 +40,8 @@ def create_backbone(
     input_size
         Side of the pictures; by default what the model was made for. Convolutional models read any.
     options
-        Passed on: ``dropout`` of resnet12 and wrn28-10, ``width`` and ``flatten`` of conv4, and
-        what a timm model takes, such as ``drop_path_rate``.
+        Passed on: ``width``, ``dropout`` and ``drop_block`` of resnet12, ``dropout`` of wrn28-10,
+        ``width`` and ``flatten`` of conv4, and what a timm model takes, such as ``drop_path_rate``.
 
     Returns
     -------

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 from zerokin.features.networks.backbone import IMAGENET, Backbone, BackboneOutput
+from zerokin.features.networks.mixup import Stages
 
 # The side of mini-ImageNet's pictures, for which these networks are known.
 SIDE = 84
@@ -35,7 +36,7 @@ def conv4(*, width: int = 64, input_size: int = SIDE, flatten: bool = False) -> 
     ]
     return Backbone(
         "conv4",
-        _initialised(nn.Sequential(*blocks)),
+        _initialised(Stages(*blocks, mixed_before=(1, 2, 3))),
         channels=width,
         d_f=width * (input_size // 16) ** 2 if flatten else width,
         input_size=input_size,
@@ -44,11 +45,20 @@ def conv4(*, width: int = 64, input_size: int = SIDE, flatten: bool = False) -> 
     )
 
 
-def resnet12(*, dropout: float = 0.0, drop_block: float = 0.0, input_size: int = SIDE) -> Backbone:
+def resnet12(
+    *,
+    width: int = 64,
+    dropout: float = 0.0,
+    drop_block: float = 0.0,
+    input_size: int = SIDE,
+) -> Backbone:
     """Return ResNet-12: four residual blocks of 64, 160, 320 and 640 channels.
 
     Parameters
     ----------
+    width
+        Channels of the first block, w; the others have 2.5 w, 5 w and 10 w, rounded down. 45 is the
+        "ResNet-12 (1/√2)" of EASY (Bendou et al. 2022); GPUs prefer multiples of 16, such as 48.
     dropout
         Probability of dropping a value after each block.
     drop_block
@@ -62,11 +72,17 @@ def resnet12(*, dropout: float = 0.0, drop_block: float = 0.0, input_size: int =
     dropped: list[nn.Module] = [nn.Dropout(dropout) for _ in range(4)]
     if drop_block:
         dropped[2:] = [DropBlock(drop_block), DropBlock(drop_block)]
-    widths = pairwise((3, 64, 160, 320, 640))
+    if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= 10_000:
+        raise InvalidInput(f"width must be a whole number from 1 to 10,000: got {shown(width)}")
+    widths = pairwise((3, width, 5 * width // 2, 5 * width, 10 * width))
     blocks = [_ResNet12Block(i, o, drop) for (i, o), drop in zip(widths, dropped, strict=True)]
-    model = _initialised(nn.Sequential(*blocks))
     return Backbone(
-        "resnet12", model, channels=640, d_f=640, input_size=input_size, normalisation=IMAGENET
+        "resnet12",
+        _initialised(Stages(*blocks, mixed_before=(1, 2, 3))),
+        channels=10 * width,
+        d_f=10 * width,
+        input_size=input_size,
+        normalisation=IMAGENET,
     )
 
 
@@ -93,7 +109,8 @@ def wrn28_10(*, dropout: float = 0.0, input_size: int = SIDE, stem_stride: int =
             layers.append(_WideBlock(before, width, stride if block == 0 else 1, dropout))
             before = width
     layers += [nn.BatchNorm2d(before), nn.ReLU()]
-    model = _initialised(nn.Sequential(*layers))
+    # As S2M2 does: before the groups of blocks.
+    model = _initialised(Stages(*layers, mixed_before=(1, 5, 9)))
     return Backbone(
         "wrn28-10", model, channels=640, d_f=640, input_size=input_size, normalisation=IMAGENET
     )
@@ -102,8 +119,8 @@ def wrn28_10(*, dropout: float = 0.0, input_size: int = SIDE, stem_stride: int =
 class MeanAndMaximum(Backbone):
     """Features are averages over positions beside maxima: what fills the picture, what is there."""
 
-    def _extract(self, x: Tensor) -> BackboneOutput:
-        maps: Tensor = self.model(x)
+    def _extract(self, x: Tensor, *shares: Tensor) -> BackboneOutput:
+        maps: Tensor = self.model(x, *shares)
         pooled = torch.cat([maps.mean(dim=(2, 3)), maps.amax(dim=(2, 3))], dim=1)
         return BackboneOutput(maps, pooled)
 

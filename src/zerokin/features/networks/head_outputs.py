@@ -24,6 +24,8 @@ class HeadOutputs(NamedTuple):
         or empty.
     turns
         By how many quarters pictures are turned, (B, 4); None from networks that do not tell.
+    joint
+        Classes and layers side by side, (B, p + Σ r_l), where a head computed them at once.
     """
 
     classes: Tensor
@@ -31,3 +33,19 @@ class HeadOutputs(NamedTuple):
     auxiliary: tuple[Tensor, ...] = ()
     reconstruction: tuple[Tensor, ...] = ()
     turns: Tensor | None = None
+    joint: Tensor | None = None
+
+    def rows(self, chosen: slice) -> HeadOutputs:
+        """Return the logits of some of the pictures."""
+
+        def cut(given: Tensor | None) -> Tensor | None:
+            return None if given is None else given[chosen]
+
+        return HeadOutputs(
+            self.classes[chosen],
+            tuple(logits[chosen] for logits in self.layers),
+            tuple(logits[chosen] for logits in self.auxiliary),
+            tuple(errors[chosen] for errors in self.reconstruction),
+            cut(self.turns),
+            cut(self.joint),
+        )

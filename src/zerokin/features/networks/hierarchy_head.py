@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.features.networks.head_outputs import HeadOutputs
@@ -43,6 +45,12 @@ class HierarchyHead(nn.Module):
         Also give the logits of the linear heads under the LSTM chain, for a loss of their own. In
         the other modes there is no second set of logits to give.
 
+    Attributes
+    ----------
+    joint : bool or None
+        Whether mode ``"superclass-heads"`` computes all logits as one matrix product; None does so
+        on GPUs, whose time goes into launching kernels otherwise. Sums may be rounded otherwise.
+
     Examples
     --------
     >>> import torch
@@ -71,6 +79,7 @@ class HierarchyHead(nn.Module):
         chained = sizes if mode == "cnn-rnn" else []
         self.d_f, self.hidden, self.mode = d_f, hidden, mode
         self.input_scaling, self.auxiliary_heads = input_scaling, auxiliary_heads
+        self.joint: bool | None = None
         self.class_head = nn.Linear(d_f, n_seen)
         self.layer_heads = nn.ModuleList(nn.Linear(d_f, size) for size in sizes)
         self.lstms = nn.ModuleList(
@@ -86,6 +95,9 @@ class HierarchyHead(nn.Module):
 
     def forward(self, features: Tensor) -> HeadOutputs:
         """Return logits for features (B, d_f)."""
+        joint = features.is_cuda if self.joint is None else self.joint
+        if joint and self.mode == "superclass-heads":
+            return self._jointly(features)
         classes: Tensor = self.class_head(features)
         linear = tuple(head(features) for head in self.layer_heads)
         if self.mode != "cnn-rnn":
@@ -95,6 +107,16 @@ class HierarchyHead(nn.Module):
             layers=self._chain(classes, linear),
             auxiliary=linear if self.auxiliary_heads else (),
         )
+
+    def _jointly(self, features: Tensor) -> HeadOutputs:
+        """Return the logits of all linear heads by one product with their joined weights."""
+        heads: list[Any] = [self.class_head, *self.layer_heads]
+        weight, bias = (torch.cat([getattr(h, name) for h in heads]) for name in ("weight", "bias"))
+        joint = functional.linear(features, weight, bias)
+        # In full precision from here on, once for all of them.
+        joint = joint.to(torch.promote_types(joint.dtype, torch.float32))
+        classes, *layers = torch.split(joint, [head.out_features for head in heads], dim=1)
+        return HeadOutputs(classes=classes, layers=tuple(layers), joint=joint)
 
     def _chain(self, classes: Tensor, linear: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         h = c = classes.new_zeros(len(classes), self.hidden)

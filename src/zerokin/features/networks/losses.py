@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -18,6 +20,7 @@ def hierarchy_loss(
     weights: float | Sequence[float] = 0.3,
     *,
     class_weight: float = 1.0,
+    label_smoothing: float = 0.0,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the paper's loss: cross-entropy of the classes plus Σ λ_l that of superclass layer l.
 
@@ -35,6 +38,9 @@ def hierarchy_loss(
         λ_l, one number for all layers or one each.
     class_weight
         Of the classes' own cross-entropy; less than 1 leaves room for what a teacher says of them.
+    label_smoothing
+        ε: every label is right to 1 − ε, and all of its layer's share the rest (Szegedy et al.
+        2016).
 
     Returns
     -------
@@ -56,17 +62,80 @@ def hierarchy_loss(
     """
     lambdas = _layer_weights(weights, len(outputs.layers))
     _check_labels(outputs, class_labels, layer_labels)
-    part = functional.cross_entropy(outputs.classes, class_labels)
+    if outputs.joint is not None:
+        sizes = (outputs.classes.shape[1], *(logits.shape[1] for logits in outputs.layers))
+        labels = torch.cat([class_labels[:, None], layer_labels], dim=1)
+        each = joint_cross_entropy(outputs.joint, sizes, labels, label_smoothing=label_smoothing)
+        total = each @ _on_device((class_weight, *lambdas), each.dtype, each.device)
+        names = ("classes", *(f"layer {number}" for number in range(1, len(sizes))))
+        return total, dict(zip(names, each.detach().unbind(), strict=True))
+    part = functional.cross_entropy(outputs.classes, class_labels, label_smoothing=label_smoothing)
     parts = {"classes": part.detach()}
     total = part if class_weight == 1 else class_weight * part
     # Each column in one piece: the losses would copy it, one by one, forth and back.
     columns = layer_labels.T.contiguous() if outputs.layers else ()
     for suffix, logits_of_layers in (("", outputs.layers), (" linear", outputs.auxiliary)):
         for number, logits in enumerate(logits_of_layers, start=1):
-            part = functional.cross_entropy(logits, columns[number - 1])
+            part = functional.cross_entropy(
+                logits, columns[number - 1], label_smoothing=label_smoothing
+            )
             parts[f"layer {number}{suffix}"] = part.detach()
             total = total + lambdas[number - 1] * part
     return total, parts
+
+
+def joint_cross_entropy(
+    joint: Tensor, sizes: tuple[int, ...], labels: Tensor, *, label_smoothing: float = 0.0
+) -> Tensor:
+    """Return the cross-entropy of every layer, averaged over the batch, (n_layers,).
+
+    The same as `torch.nn.functional.cross_entropy` of each, in a number of kernels that does not
+    grow with the layers: their logits are padded to one width, and the padding has probability 0.
+
+    Parameters
+    ----------
+    joint
+        Logits of all layers side by side, (B, Σ sizes).
+    sizes
+        Width of every layer.
+    labels
+        What is right in each, (B, n_layers).
+    label_smoothing
+        ε of `hierarchy_loss`.
+
+    Examples
+    --------
+    >>> logits = torch.tensor([[0.0, 0.0, 3.0, 3.0, 3.0]])
+    >>> joint_cross_entropy(logits, (2, 3), torch.tensor([[1, 2]]))  # ln 2 and ln 3
+    tensor([0.6931, 1.0986])
+    """
+    columns = _padded_columns(sizes, joint.device)
+    padded = functional.pad(joint, (0, 1), value=-torch.inf).index_select(1, columns)
+    logs = padded.view(len(joint), len(sizes), -1).log_softmax(dim=2)
+    losses = -logs.gather(2, labels[:, :, None])[:, :, 0].mean(0)
+    if not label_smoothing:
+        return losses
+    widths = _on_device(tuple(map(float, sizes)), joint.dtype, joint.device)
+    even = -logs.masked_fill(logs.isneginf(), 0.0).sum(2).mean(0) / widths
+    return torch.lerp(losses, even, label_smoothing)
+
+
+@lru_cache(maxsize=32)
+def _padded_columns(sizes: tuple[int, ...], device: torch.device) -> Tensor:
+    """Return the column of each layer's entries, padded with the one after all, (n_layers · r,)."""
+    # Not tensors of inference mode, should somebody be in it: no loss could be made with those.
+    with torch.inference_mode(False):
+        starts = torch.tensor((0, *sizes)).cumsum(0)
+        places = torch.arange(max(sizes))
+        inside = places < torch.tensor(sizes)[:, None]
+        columns = torch.where(inside, starts[:-1, None] + places, starts[-1])
+        return columns.flatten().to(device)
+
+
+@lru_cache(maxsize=64)
+def _on_device(values: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):
+        return torch.tensor(values, dtype=dtype, device=device)
 
 
 def semantic_loss(
@@ -77,6 +146,7 @@ def semantic_loss(
     *,
     mu: float = 0.0,
     class_weight: float = 1.0,
+    label_smoothing: float = 0.0,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Return `hierarchy_loss` plus μ times the mean reconstruction error of each layer.
 
@@ -85,7 +155,7 @@ def semantic_loss(
 
     Parameters
     ----------
-    outputs, class_labels, layer_labels, weights, class_weight
+    outputs, class_labels, layer_labels, weights, class_weight, label_smoothing
         As for `hierarchy_loss`.
     mu
         Weight of self-reconstruction. A head that reconstructs nothing takes only 0.
@@ -102,7 +172,12 @@ def semantic_loss(
     if mu > 0 and not outputs.reconstruction:
         raise InvalidInput(f"mu={mu} needs a head made with reconstruction=True")
     total, parts = hierarchy_loss(
-        outputs, class_labels, layer_labels, weights, class_weight=class_weight
+        outputs,
+        class_labels,
+        layer_labels,
+        weights,
+        class_weight=class_weight,
+        label_smoothing=label_smoothing,
     )
     lambdas = [1.0, *_layer_weights(weights, len(outputs.layers))]
     for number, errors in enumerate(outputs.reconstruction):

@@ -45,9 +45,15 @@ class FeatureNetwork(nn.Module):
         self.head = head
         self.turns: nn.Linear | None = None
 
-    def forward(self, pictures: Tensor) -> HeadOutputs:
-        """Return logits for pictures (B, 3, H, W)."""
-        maps, features = self.backbone(pictures)
+    def forward(self, pictures: Tensor, shares: Tensor | None = None) -> HeadOutputs:
+        """Return logits for pictures (B, 3, H, W), mixed where shares of manifold mixup are given.
+
+        Parameters
+        ----------
+        pictures, shares
+            As for `Backbone`.
+        """
+        maps, features = self.backbone(pictures, shares)
         outputs: HeadOutputs = (
             self.head(features, maps) if self.head.uses_maps else self.head(features)
         )

@@ -21,7 +21,7 @@ class TimmBackbone(Backbone):
     the class token.
     """
 
-    def _extract(self, x: Tensor) -> BackboneOutput:
+    def _extract(self, x: Tensor, *_shares: Tensor) -> BackboneOutput:
         model: Any = self.model
         try:
             hidden = model.forward_features(x)

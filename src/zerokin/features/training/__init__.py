@@ -2,6 +2,6 @@
 
 from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
-from zerokin.features.training.records import Epoch, Targets
+from zerokin.features.training.records import Epoch, Targets, TrainingPaused
 
-__all__ = ["Epoch", "Recipe", "Targets", "train"]
+__all__ = ["Epoch", "Recipe", "Targets", "TrainingPaused", "train"]

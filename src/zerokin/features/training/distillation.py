@@ -61,10 +61,18 @@ class Teacher:
         network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.network, self.autocast = network.eval(), autocast
 
-    def __call__(self, view: Tensor) -> Tensor:
-        """Return logits of the classes for pictures (B, 3, S, S), (B, p), without a gradient."""
+    def __call__(self, view: Tensor, shares: Tensor | None = None) -> Tensor:
+        """Return logits of the classes for pictures (B, 3, S, S), (B, p), without a gradient.
+
+        Parameters
+        ----------
+        view
+            Pictures.
+        shares
+            λ of manifold mixup, as the network that learns has them; where it has none, None.
+        """
         with torch.no_grad(), self.autocast():
-            logits: Tensor = self.network(view).classes
+            logits: Tensor = self.network(view, shares).classes
         return logits.float()
 
 

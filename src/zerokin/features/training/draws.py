@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-ORDER, VARIATION, DROPOUT, PATCH = 0, 1, 2, 3
+ORDER, VARIATION, DROPOUT, PATCH, MIXUP = 0, 1, 2, 3, 4
 CPU = torch.device("cpu")
 
 
@@ -29,6 +29,11 @@ def variation_generator(*, seed: int, step: int) -> torch.Generator:
 def patch_generator(*, seed: int, step: int) -> torch.Generator:
     """Return the generator from which the patch of a step is drawn."""
     return torch.Generator().manual_seed(_mixed(seed, PATCH, step))
+
+
+def mixup_rng(*, seed: int, step: int) -> np.random.Generator:
+    """Return the generator from which a step's manifold mixup is drawn."""
+    return np.random.default_rng([seed, MIXUP, step])
 
 
 def seed_dropout(

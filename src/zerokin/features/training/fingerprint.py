@@ -15,6 +15,9 @@ from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.training.recipe import LATER, Recipe
 from zerokin.features.training.records import Targets
 
+RANDOM = "random "
+"""How the origin of a training begins whose weights were all drawn, before their hash."""
+
 
 def fingerprint(
     network: FeatureNetwork,
@@ -56,6 +59,27 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return content.hexdigest()[:16]
 
 
+def same_origin(there: object, here: object) -> bool:
+    """Tell whether two trainings may have started from the same weights.
+
+    Random weights are known by the recipe's seed: processors round what they draw otherwise, and a
+    training may go on beside another one than it began on. What was written before origins said
+    `RANDOM` is compared by its hash.
+
+    Examples
+    --------
+    >>> same_origin("random 1f3a", "random 90c2"), same_origin("1f3a", "90c2")
+    (True, False)
+    >>> same_origin("1f3a", "random 1f3a")
+    True
+    """
+    if not isinstance(there, str) or not isinstance(here, str):
+        return there == here
+    if there.startswith(RANDOM) and here.startswith(RANDOM):
+        return there.partition(",")[2] == here.partition(",")[2]
+    return there.removeprefix(RANDOM) == here.removeprefix(RANDOM)
+
+
 def refuse_other(there: dict[str, Any], here: dict[str, Any], path: Path, prefix: str = "") -> None:
     """Refuse a checkpoint of another training, naming what differs."""
     # An option that is off is not written down; first, since it may change what comes after.
@@ -63,7 +87,7 @@ def refuse_other(there: dict[str, Any], here: dict[str, Any], path: Path, prefix
         value, other = (side.get(name, LATER.get(name)) for side in (here, there))
         if isinstance(value, dict) and isinstance(other, dict):
             refuse_other(other, value, path, f"{name}.")
-        elif other != value:
+        elif not same_origin(other, value) if name == "origin" else other != value:
             raise InvalidInput(
                 f"{path} is of another training ({prefix}{name} {other} there, {value} here): "
                 "use another folder, or remove the file to start over"

@@ -37,11 +37,15 @@ class Objective:
 
     def __init__(self, network: FeatureNetwork, recipe: Recipe) -> None:
         self.recipe = recipe
-        class_weight = 1 - recipe.distillation
-        self.loss = (
-            partial(semantic_loss, mu=recipe.reconstruction, class_weight=class_weight)
+        loss = (
+            partial(semantic_loss, mu=recipe.reconstruction)
             if isinstance(network.head, SemanticHead)
-            else partial(hierarchy_loss, class_weight=class_weight)
+            else hierarchy_loss
+        )
+        self.loss = partial(
+            loss,
+            class_weight=1 - recipe.distillation,
+            label_smoothing=recipe.label_smoothing,
         )
 
     def __call__(
@@ -51,7 +55,8 @@ class Objective:
         *,
         turns: Tensor | None = None,
         taught: Tensor | None = None,
-        patches: tuple[float, Labels] | None = None,
+        others: tuple[float, Labels] | None = None,
+        copies: int = 0,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss, with its gradient, and its parts by name, without weights.
 
@@ -60,30 +65,54 @@ class Objective:
         outputs
             What the network answers to B pictures.
         labels
-            Of these pictures.
+            Of these pictures, without copies.
         turns
-            By how many quarters each picture is turned, (B,), where the network tells that, too.
+            By how many quarters each picture is turned, (B,), where the network tells that, too;
+            each copy, where there are copies.
         taught
             A teacher's logits of the classes, (B, p), where there is a teacher.
-        patches
-            Where something is pasted into the pictures: the share of their area, and the labels of
-            what is pasted.
+        others
+            Where something else is in the pictures, too (CutMix, mixup): its share, and its labels.
+        copies
+            Turned copies of the pictures, at the end of the outputs. Their loss, that of their
+            turns included, counts as much as the recipe's ``turns`` say.
         """
+        recipe = self.recipe
+        if copies:
+            n = len(outputs.classes) - copies
+            mixed, taught_of_mixed = outputs.rows(slice(n)), None if taught is None else taught[:n]
+            total, parts = self._labelled(mixed, labels, taught_of_mixed, others)
+            outputs = outputs.rows(slice(n, None))
+            part, _ = self._labelled(outputs, labels, None if taught is None else taught[n:], None)
+            parts["copies"] = part.detach()
+            total = total + recipe.turns * part
+        else:
+            total, parts = self._labelled(outputs, labels, taught, others)
+        if outputs.turns is not None and turns is not None:
+            part = functional.cross_entropy(outputs.turns, turns)
+            parts["turns"] = part.detach()
+            total = total + recipe.turns * part
+        return total, parts
+
+    def _labelled(
+        self,
+        outputs: HeadOutputs,
+        labels: Labels,
+        taught: Tensor | None,
+        others: tuple[float, Labels] | None,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the loss of classes and superclasses, by labels and by a teacher's answers."""
         recipe = self.recipe
         # A network that learns classes alone has no layers, whatever the data have.
         weights = recipe.layer_weights(len(outputs.layers))
         total, parts = self.loss(outputs, *labels, weights)
-        if patches is not None:
-            share, others = patches
-            other, parts_of_other = self.loss(outputs, *others, weights)
+        if others is not None:
+            share, other_labels = others
+            other, parts_of_other = self.loss(outputs, *other_labels, weights)
             total = torch.lerp(total, other, share)
             parts = {k: torch.lerp(part, parts_of_other[k], share) for k, part in parts.items()}
         if taught is not None:
             part = distillation_loss(outputs.classes, taught, recipe.temperature)
             parts["distillation"] = part.detach()
             total = total + recipe.distillation * part
-        if outputs.turns is not None and turns is not None:
-            part = functional.cross_entropy(outputs.turns, turns)
-            parts["turns"] = part.detach()
-            total = total + recipe.turns * part
         return total, parts

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 
 from zerokin.errors import InvalidInput
+from zerokin.features.networks.mixup import neighbours
 from zerokin.features.training.draws import patch_generator
+from zerokin.features.training.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -67,20 +69,6 @@ def draw_patch(probability: float, *, seed: int, step: int) -> Patch | None:
     return Patch(max(y - half, 0.0), max(x - half, 0.0), min(y + half, 1.0), min(x + half, 1.0))
 
 
-def neighbours(given: Tensor) -> Tensor:
-    """Return what the other one of every pair has: 1, 0, 3, 2, … of an even number of entries.
-
-    Pairs, and not the whole batch: so it does not matter how a batch is cut or shared out.
-
-    Examples
-    --------
-    >>> neighbours(torch.arange(6)).tolist()
-    [1, 0, 3, 2, 5, 4]
-    """
-    pairs = given.view(len(given) // 2, 2, *given.shape[1:])
-    return pairs.flip(1).flatten(0, 1)
-
-
 def pasted(view: Tensor, patch: Patch) -> Tensor:
     """Return pictures (B, 3, S, S), each with its neighbour's pixels where the patch is."""
     rows, columns = patch.pixels(view.shape[-1])
@@ -89,10 +77,11 @@ def pasted(view: Tensor, patch: Patch) -> Tensor:
     return result
 
 
-def check_pairs(probability: float, part_size: int) -> None:
-    """Refuse parts of a batch that do not fall into pairs, where patches need them."""
-    if probability and part_size % 2:
+def check_pairs(recipe: Recipe, part_size: int) -> None:
+    """Refuse parts of a batch that do not fall into pairs, where CutMix or mixup need them."""
+    what = "patches go" if recipe.patches else "manifold_mixup goes"
+    if (recipe.patches or recipe.manifold_mixup) and part_size % 2:
         raise InvalidInput(
-            f"patches go from picture to picture in pairs, but a process learns from {part_size:,} "
+            f"{what} from picture to picture in pairs, but a process learns from {part_size:,} "
             "at a time: give an even batch_size, or change accumulation"
         )

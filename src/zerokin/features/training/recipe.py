@@ -13,6 +13,7 @@ from zerokin.features.input.augmentation import Augmentation
 Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]
+CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 
 LATER: dict[str, Any] = {
     "compiled": False,
@@ -21,6 +22,11 @@ LATER: dict[str, Any] = {
     "patches": 0.0,
     "distillation": 0.0,
     "temperature": 4.0,
+    "manifold_mixup": 0.0,
+    "label_smoothing": 0.0,
+    "resize_stages": None,
+    "restart_epochs": None,
+    "restart_decay": 1.0,
 }
 """Options that recipes did not always have, with the values that change nothing."""
 
@@ -48,6 +54,9 @@ class Recipe:
         stays, as in the paper.
     milestones
         Shares of the training after which ``"steps"`` falls.
+    restart_epochs, restart_decay
+        Epochs after which ``"cosine"`` starts again (warm restarts, Loshchilov & Hutter 2017), and
+        the factor by which each start is lower than the one before; None for no restarts.
     warmup
         Epochs in which the rate rises from 0 first.
     head_first
@@ -59,6 +68,16 @@ class Recipe:
     turns
         Weight of telling by how many quarters a picture is turned: above 0, half of every batch is
         turned, by 90, 180 and 270 degrees in equal parts, and the network learns to tell, too.
+        With ``manifold_mixup`` the batch itself stays upright: turned copies of all of it, a
+        quarter each by 0, 90, 180 and 270 degrees, are shown beside, and this is the weight of
+        their own loss, too (S2M2, Mangla et al. 2020; EASY, Bendou et al. 2022: 0.5).
+    manifold_mixup
+        α of manifold mixup (Verma et al. 2019), 0 for none: in every step, samples and their
+        neighbours are interpolated by λ ~ Beta(α, α), at the input or between two blocks of the
+        backbone, and so are the losses of classes and superclasses. Steps with ``patches`` have
+        none. S2M2 has 2.
+    label_smoothing
+        Share of every label that all labels have in common, in classes and superclasses.
     patches
         Probability that a step pastes a patch of its neighbour into every picture; the labels of
         both then share the loss by area (CutMix, Yun et al. 2019).
@@ -69,13 +88,19 @@ class Recipe:
         Side of the pictures the network sees in training; None for the backbone's own.
     first_side
         Side in the first epoch, from which it grows evenly to ``side`` in the last: smaller
-        pictures are faster, and what they teach early serves larger ones; None for no growth.
+        pictures are faster, and what they teach early serves larger ones (progressive resizing);
+        None for no growth.
+    resize_stages
+        Equally long stages of one side each in which pictures grow from ``first_side`` to
+        ``side``, so that a compiled backbone is compiled that often; None for a growth from epoch
+        to epoch.
     augmentation
         How pictures are varied.
     precision
         ``"bfloat16"`` where the device is fast at it; ``"auto"`` takes it on GPUs that have it.
     compiled
-        Compile the backbone before it learns (`torch.compile`), which takes half a minute.
+        Compile the backbone before it learns (`torch.compile`), which takes half a minute; or a
+        mode of `torch.compile`, such as ``"reduce-overhead"`` (CUDA graphs) or ``"max-autotune"``.
         ``benchmarks/training_step.py`` tells whether that pays: with ``first_side`` it did not
         on an H200, where ResNet-12's steps were slower once they were compiled for any side.
     accumulation
@@ -99,19 +124,24 @@ class Recipe:
     weight_decay: float = 1e-4
     schedule: Schedule = "cosine"
     milestones: tuple[float, ...] = (0.5, 0.75)
+    restart_epochs: int | None = None
+    restart_decay: float = 1.0
     warmup: float = 0.0
     head_first: int = 0
     layer_weight: float | tuple[float, ...] = 0.3
     reconstruction: float = 0.0
     turns: float = 0.0
+    manifold_mixup: float = 0.0
+    label_smoothing: float = 0.0
     patches: float = 0.0
     distillation: float = 0.0
     temperature: float = 4.0
     side: int | None = None
     first_side: int | None = None
+    resize_stages: int | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
     precision: Precision = "auto"
-    compiled: bool = False
+    compiled: bool | CompileMode = False
     accumulation: int = 1
     clip_norm: float | None = None
     average: float = 0.0
@@ -120,11 +150,15 @@ class Recipe:
 
     def __post_init__(self) -> None:
         self._check_numbers()
-        for name in ("frozen_batch_norm", "compiled"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidInput(
-                    f"{name} must be true or false: got {shown(getattr(self, name))}"
-                )
+        if not isinstance(self.frozen_batch_norm, bool):
+            raise InvalidInput(
+                f"frozen_batch_norm must be true or false: got {shown(self.frozen_batch_norm)}"
+            )
+        if not isinstance(self.compiled, bool) and self.compiled not in get_args(CompileMode):
+            raise InvalidInput(
+                f"compiled must be true, false or one of {', '.join(get_args(CompileMode))}: "
+                f"got {shown(self.compiled)}"
+            )
         if not isinstance(self.augmentation, Augmentation):
             raise InvalidInput(
                 f"augmentation must be an Augmentation: got {shown(self.augmentation)}"
@@ -144,8 +178,9 @@ class Recipe:
 
     def _check_numbers(self) -> None:
         counts = {"epochs": 0, "batch_size": 1, "accumulation": 1, "seed": 0}
-        given = [name for name in ("side", "first_side") if getattr(self, name) is not None]
-        for name, least in {**counts, **dict.fromkeys(given, 1)}.items():
+        optional = {"side": 1, "first_side": 1, "restart_epochs": 1, "resize_stages": 2}
+        given = {name: n for name, n in optional.items() if getattr(self, name) is not None}
+        for name, least in {**counts, **given}.items():
             value = getattr(self, name)
             if (
                 not isinstance(value, int)
@@ -155,21 +190,27 @@ class Recipe:
                 raise InvalidInput(
                     f"{name} must be a whole number from {least}: got {shown(value)}"
                 )
+        if self.resize_stages is not None and self.first_side is None:
+            raise InvalidInput(
+                f"resize_stages {self.resize_stages} needs first_side, from which pictures grow"
+            )
         self.check_growth(self.side)
         clipped = () if self.clip_norm is None else ("clip_norm",)
         for name in ("lr", "head_multiplier", "temperature", *clipped):
             if not self._number(name) > 0:
                 raise InvalidInput(f"{name} must be above 0: got {getattr(self, name)}")
         self._check_layer_weights()
-        for name in ("warmup", "head_first", "weight_decay", "reconstruction", "turns"):
+        at_least_0 = ("warmup", "head_first", "weight_decay", "reconstruction", "turns")
+        for name in (*at_least_0, "manifold_mixup"):
             if not self._number(name) >= 0:
                 raise InvalidInput(f"{name} must be 0 or more: got {getattr(self, name)}")
-        for name in ("momentum", "average"):
+        for name in ("momentum", "average", "label_smoothing"):
             if not 0 <= self._number(name) < 1:
                 raise InvalidInput(f"{name} must be from 0 to below 1: got {getattr(self, name)}")
         for name in ("patches", "distillation"):
             if not 0 <= self._number(name) <= 1:
                 raise InvalidInput(f"{name} must be from 0 to 1: got {getattr(self, name)}")
+        self._check_restarts()
         shares = self.milestones
         if not isinstance(shares, list | tuple) or not all(
             isinstance(share, int | float) and 0 <= share <= 1 for share in shares
@@ -178,6 +219,22 @@ class Recipe:
                 f"milestones must be shares of the training, from 0 to 1 each: got {shown(shares)}"
             )
         object.__setattr__(self, "milestones", tuple(shares))
+
+    def _check_restarts(self) -> None:
+        if not 0 < self._number("restart_decay") <= 1:
+            raise InvalidInput(f"restart_decay must be above 0, up to 1: got {self.restart_decay}")
+        if self.restart_epochs is None:
+            return
+        if self.schedule != "cosine":
+            raise InvalidInput(
+                f"restart_epochs {self.restart_epochs} needs the schedule cosine: it has "
+                f"{shown(self.schedule)}"
+            )
+        if not self.warmup < self.restart_epochs:
+            raise InvalidInput(
+                f"warmup {self.warmup} must end before the first restart, after "
+                f"{self.restart_epochs} epochs"
+            )
 
     def check_growth(self, side: int | None) -> None:
         """Refuse a first side that is above the one that pictures grow to, where that is known."""

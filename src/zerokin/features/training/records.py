@@ -9,6 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+class TrainingPaused(Exception):
+    """A training's time is up before it is finished; called again with its folder, it goes on.
+
+    Parameters
+    ----------
+    done
+        Epochs that are behind it, with fractions.
+    epochs
+        Of how many.
+    """
+
+    def __init__(self, done: float, epochs: int) -> None:
+        super().__init__(f"stopped after {done:.1f} of {epochs} epochs")
+        self.done, self.epochs = done, epochs
+
+
 class Targets(NamedTuple):
     """What the pictures show.
 

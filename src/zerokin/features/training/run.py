@@ -15,11 +15,14 @@ from torch import Tensor, nn
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.device import sent
 from zerokin.features.input.sources import PictureSource, Rows
+from zerokin.features.networks.mixup import neighbours
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.weight_files import read_weights, save_weights
 from zerokin.features.training import checkpoint
 from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.batches import Batches
+from zerokin.features.training.compact import compress, expand
+from zerokin.features.training.compilation import compile_backbone
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.distillation import Teacher, check_teacher
 from zerokin.features.training.draws import seed_dropout
@@ -28,10 +31,10 @@ from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
 from zerokin.features.training.loss_sums import LossSums
 from zerokin.features.training.objective import Labels, Objective
-from zerokin.features.training.pasting import neighbours
+from zerokin.features.training.optimiser import make_optimiser
 from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
-from zerokin.features.training.records import Epoch, Progress, Targets
+from zerokin.features.training.records import Epoch, Progress, Targets, TrainingPaused
 from zerokin.features.training.schedule import rate
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
 from zerokin.features.training.views import Shown, Views
@@ -75,7 +78,8 @@ class TrainingRun:
         self.steps_per_epoch = self.batches.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
         side = recipe.side or network.backbone.input_size
-        self.views = Views(recipe, self.batches, side, self.device)
+        places = network.backbone.mixup_places
+        self.views = Views(recipe, self.batches, side, self.device, places)
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
@@ -84,17 +88,17 @@ class TrainingRun:
             network.add_turns()
         network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         if recipe.compiled:
-            # In place, so that weights keep their names.
-            network.backbone.model.compile()
+            compile_backbone(network.backbone, recipe)
         self.shared = self.accelerator.prepare(network)
         # Not wrapped as the network is: Accelerate looks for packages on disk in every step of one.
-        self.optimiser = _optimiser(network, recipe, self.device)
+        self.optimiser = make_optimiser(network, recipe, self.device)
         self.average = WeightAverage(network, recipe.average) if recipe.average else None
         self.objective = Objective(network, recipe)
         autocast = self.accelerator.autocast
         self.teacher = None if teacher is None else Teacher(teacher, self.device, autocast)
         self.fingerprint = fingerprint(network, source, targets, recipe, origin, teacher)
         self.progress = Progress()
+        self.compact = False
         self.kept: dict[str, Tensor] = {}
 
     def resume(self) -> None:
@@ -108,7 +112,7 @@ class TrainingRun:
         try:
             refuse_other(state["fingerprint"], self.fingerprint, path)
             self.network.load_state_dict(groups["network"])
-            checkpoint.restore_optimiser(self.optimiser, groups.get("optimiser", {}))
+            checkpoint.restore_optimiser(self.optimiser, expand(groups.get("optimiser", {})))
             if self.average is not None:
                 self.average.load(groups["average"])
             self.progress = Progress(**state["progress"])
@@ -125,9 +129,10 @@ class TrainingRun:
         self.saved = time.perf_counter()
         if self.folder is None or not self.leads:
             return
+        memory = checkpoint.optimiser_tensors(self.optimiser)
         groups = {
             "network": self.network.state_dict(),
-            "optimiser": checkpoint.optimiser_tensors(self.optimiser),
+            "optimiser": compress(memory) if self.compact else memory,
             "average": {} if self.average is None else self.average.tensors,
         }
         state = {"fingerprint": self.fingerprint, "progress": asdict(self.progress)}
@@ -139,8 +144,9 @@ class TrainingRun:
         display: TrainingDisplay,
         log_every: int,
         checkpoint_every: int | None,
+        until: float | None = None,
     ) -> None:
-        """Go through the rest of the epoch that is under way."""
+        """Go through the rest of the epoch that is under way, or pause when its time is up."""
         progress, first = self.progress, self.progress.step
         number = first // self.steps_per_epoch
         self.started, self.first = time.perf_counter(), first
@@ -169,10 +175,24 @@ class TrainingRun:
                 shown = self._means(losses)
                 display.losses(shown)
                 log.write({"step": progress.step, "loss": shown})
-            if progress.step % self.steps_per_epoch and self._due(checkpoint_every):
-                progress.sums = self._summed(carried, sums)
-                self.save()
+            if progress.step % self.steps_per_epoch:
+                paused = self.out_of_time(until)
+                if paused or self._due(checkpoint_every):
+                    progress.sums = self._summed(carried, sums)
+                    self.save()
+                if paused:
+                    raise self.pause()
         progress.sums = self._summed(carried, sums)
+
+    def out_of_time(self, until: float | None) -> bool:
+        """Tell whether it is later than a time of `perf_counter`, the same in every process."""
+        if until is None or (self.processes > 1 and self.progress.step % CLOCK_STEPS):
+            return False
+        return leading(self.accelerator, time.perf_counter() - until) > 0
+
+    def pause(self) -> TrainingPaused:
+        """Return what says how far the training is."""
+        return TrainingPaused(self.progress.step / self.steps_per_epoch, self.recipe.epochs)
 
     def _due(self, checkpoint_every: int | None) -> bool:
         """Tell whether it is time for a checkpoint, the same in every process."""
@@ -245,6 +265,9 @@ class TrainingRun:
 
     def learn_from(self, pictures: Tensor, rows: Rows, step: int, part: int) -> dict[str, Tensor]:
         """Add the gradient of one part of a batch; return its losses."""
+        if self.recipe.compiled and self.device.type == "cuda":
+            # What CUDA graphs left in memory in the step before may be written over.
+            torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
         shown = self.views.of(pictures, step, part)
         seed_dropout(
             seed=self.recipe.seed,
@@ -259,16 +282,22 @@ class TrainingRun:
         """Pass what is shown of some pictures through the network and back; return the losses."""
         accumulation = self.recipe.accumulation
         index = sent(torch.from_numpy(rows), self.device)
-        taught = None if self.teacher is None else self.teacher(shown.view)
+        shares = shown.shares(self.views.places)
+        taught = None if self.teacher is None else self.teacher(shown.view, shares)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
-            outputs = self.shared(shown.view)
+            outputs = self.shared(shown.view, shares)
             labels = Labels(self.targets.classes[index], self.targets.layers[index])
-            patches = None
-            if shown.patch is not None:
-                share = shown.patch.share(shown.view.shape[-1])
-                patches = share, Labels(*(neighbours(given) for given in labels))
+            share = shown.others_share()
+            others = (
+                None if share is None else (share, Labels(*(neighbours(given) for given in labels)))
+            )
             loss, parts = self.objective(
-                outputs, labels, turns=shown.turns, taught=taught, patches=patches
+                outputs,
+                labels,
+                turns=shown.turns,
+                taught=taught,
+                others=others,
+                copies=shown.copies,
             )
             losses = {"total": loss, **parts}
             if accumulation > 1:
@@ -330,20 +359,3 @@ def _check_counts(source: PictureSource, targets: Targets) -> None:
             raise InvalidInput(
                 f"{len(source):,} pictures but {len(given):,} labels ({name}): give one each"
             )
-
-
-def _optimiser(
-    network: FeatureNetwork, recipe: Recipe, device: torch.device
-) -> torch.optim.Optimizer:
-    groups = network.parameter_groups(recipe.lr, recipe.head_multiplier)
-    # One kernel for all weights of a group, where launching kernels is what takes time.
-    fused = device.type == "cuda" or None
-    if recipe.optimiser == "adamw":
-        return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay, fused=fused)
-    return torch.optim.SGD(
-        groups,
-        momentum=recipe.momentum,
-        weight_decay=recipe.weight_decay,
-        nesterov=recipe.momentum > 0,
-        fused=fused,
-    )

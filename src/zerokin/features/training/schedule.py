@@ -38,6 +38,10 @@ def rate(recipe: Recipe, step: int, steps_per_epoch: int, *, group: str) -> floa
     if epoch < recipe.warmup:
         # Halfway through each step, so that the first one already learns something.
         return base * (step + 0.5) / (recipe.warmup * steps_per_epoch)
+    if recipe.restart_epochs is not None:
+        return base * restarted_cosine(
+            epoch, recipe.restart_epochs, decay=recipe.restart_decay, warmup=recipe.warmup
+        )
     share = (epoch - recipe.warmup) / max(recipe.epochs - recipe.warmup, 1e-9)
     if recipe.schedule == "cosine":
         return base * 0.5 * (1 + cos(pi * min(share, 1.0)))
@@ -47,8 +51,43 @@ def rate(recipe: Recipe, step: int, steps_per_epoch: int, *, group: str) -> floa
     return base
 
 
-def side_at(epoch: int, epochs: int, *, first: int, last: int) -> int:
+def restarted_cosine(epoch: float, period: int, *, decay: float = 1.0, warmup: float = 0) -> float:
+    """Return the factor of cosine annealing with warm restarts, dᵏ (1 + cos π t) / 2 in cycle k.
+
+    t goes from 0 to 1 in every cycle; in the first one, from the end of the warm-up on.
+
+    Parameters
+    ----------
+    epoch
+        How far training is, counted from 0, with fractions.
+    period
+        Epochs of a cycle.
+    decay
+        d, by which each cycle starts lower than the one before.
+    warmup
+        Epochs of the first cycle that are not part of it.
+
+    Examples
+    --------
+    >>> [round(restarted_cosine(epoch, 2, decay=0.5), 3) for epoch in (0, 1, 2, 3, 4)]
+    [1.0, 0.5, 0.5, 0.25, 0.25]
+    """
+    cycle, since = divmod(epoch, period)
+    skipped = warmup if cycle == 0 else 0.0
+    return float(decay**cycle * 0.5 * (1 + cos(pi * (since - skipped) / (period - skipped))))
+
+
+def side_at(epoch: int, epochs: int, *, first: int, last: int, stages: int | None = None) -> int:
     """Return the side of the pictures in an epoch, counted from 0: even growth, by fours.
+
+    Parameters
+    ----------
+    epoch, epochs
+        Which, of how many.
+    first, last
+        Sides of the first epoch and of the last.
+    stages
+        In so many equally long stages, each of one side; None for a growth from epoch to epoch.
 
     Examples
     --------
@@ -56,7 +95,11 @@ def side_at(epoch: int, epochs: int, *, first: int, last: int) -> int:
     [60, 64, 72, 80, 84]
     >>> side_at(0, 1, first=60, last=84)
     84
+    >>> [side_at(epoch, 5, first=60, last=84, stages=2) for epoch in range(5)]
+    [60, 60, 60, 84, 84]
     """
+    if stages is not None:
+        return side_at(epoch * stages // epochs, min(stages, epochs), first=first, last=last)
     if epoch >= epochs - 1:
         return last
     if epoch == 0:
