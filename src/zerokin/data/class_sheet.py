@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from zerokin.class_names import checked_name, name_problem
 from zerokin.data.pictures import list_folder
 from zerokin.data.readers.folder import NEAR, TEST_FOLDER
 from zerokin.data.readers.own_classes import OWN_COLUMNS
@@ -65,6 +66,7 @@ def write_class_sheet(
     if not seen:
         raise InvalidInput(f"{folder} has no sub-folder with pictures: make one for every class")
     _refuse_bad_names(absent)
+    _refuse_bad_folders(folder, seen)
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["name", "role", *columns])
@@ -102,3 +104,12 @@ def _refuse_bad_names(names: Sequence[str]) -> None:
         raise InvalidInput(
             f"unseen classes must be different names: got {listing(map(repr, names))}"
         )
+    for name in names:
+        checked_name(name)
+
+
+def _refuse_bad_folders(folder: Path, names: Sequence[str]) -> None:
+    for name in names:
+        wrong = name_problem(name)
+        if wrong is not None:
+            raise InvalidInput(f"{folder}: rename a sub-folder of pictures: {wrong}")

@@ -34,6 +34,10 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
             f"{folder} holds something else than a classifier: choose another folder"
         )
     names = model.classes_.tolist()
+    try:
+        _class_names(names)  # as it will be read
+    except ValueError as error:
+        raise InvalidInput(f"cannot write {folder}: {error}") from error
     config = {
         "format": FORMAT,
         "version": VERSION,
@@ -47,7 +51,9 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
     }
     with replacing_folder(folder) as temporary:
         save_file(_numbers(model), temporary / NUMBERS)
-        (temporary / CONFIG).write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n")
+        (temporary / CONFIG).write_text(
+            json.dumps(config, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
         if model.hierarchy_ is not None:
             model.hierarchy_.save(temporary / HIERARCHY)
 
