@@ -126,21 +126,3 @@ def holds_control(text: str) -> bool:
     if text.isprintable():
         return False
     return any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text)
-
-
-def as_typed(argument: str) -> str:
-    r"""Return an argument of the command line as UTF-8 where the locale could not read it.
-
-    In a locale such as C, Python keeps what is no ASCII as bytes in disguise (lone surrogates).
-
-    Examples
-    --------
-    >>> as_typed("caf\udcc3\udca9")
-    'café'
-    """
-    try:
-        argument.encode()
-    except UnicodeEncodeError:
-        raw = argument.encode("utf-8", "surrogateescape")
-        return raw.decode("utf-8", "surrogateescape")
-    return argument

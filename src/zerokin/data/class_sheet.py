@@ -15,6 +15,7 @@ from zerokin.data.readers.folder import NEAR, TEST_FOLDER
 from zerokin.data.readers.own_classes import OWN_COLUMNS
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing
 from zerokin.files import existing, replacing
+from zerokin.locales import as_typed
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ def write_class_sheet(
     if path.exists() and not force:
         raise InvalidInput(f"{path} is there already: use --force to replace it")
     absent = [name.strip() for name in unseen]
-    below = sorted(one.name for one in folder.iterdir() if one.is_dir() and one.name[0] != ".")
-    seen = [name for name in below if name != TEST_FOLDER and list_folder(folder / name)]
+    inside = [one for one in folder.iterdir() if one.is_dir() and one.name[0] != "."]
+    filled = [one for one in inside if one.name != TEST_FOLDER and list_folder(one)]
+    seen = sorted(as_typed(one.name) for one in filled)
     seen = [name for name in seen if name not in absent]
     columns = _columns(attributes)
     if not seen:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from zerokin.errors import InvalidInput, MissingFile
+from zerokin.locales import as_typed, on_disk
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 MOST_PIXELS = 100_000_000
@@ -74,7 +75,7 @@ class FolderPictures(Pictures):
     def _content(self, index: int) -> bytes:
         path = self.root / self.names[index]
         try:
-            return path.read_bytes()
+            return on_disk(path).read_bytes()
         except OSError as error:
             raise MissingFile(f"cannot read picture {path}: {error.strerror}") from error
 
@@ -207,7 +208,7 @@ def list_folder(root: Path) -> list[str]:
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         below = Path(folder).relative_to(root).as_posix()
         prefix = "" if below == "." else f"{below}/"
-        found += [prefix + name for name in files if is_picture(name)]
+        found += [as_typed(prefix + name) for name in files if is_picture(name)]
     return sorted(found)
 
 
