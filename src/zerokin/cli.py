@@ -25,7 +25,7 @@ from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
 from zerokin.commands.usage import Interrupted, OneLineGroup, going_on_from, one_line_warnings
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.files import replacing, unwritable
+from zerokin.files import refuse_unwritable, replacing, unwritable
 from zerokin.locales import print_anything
 
 INTERRUPTED = 130
@@ -298,6 +298,9 @@ def run_few_shot(
     from zerokin.report.comparison import as_json
     from zerokin.report.few_shot import few_shot_table, tried_lines, write_tried
 
+    for path in (report, tried):
+        if path is not None:
+            refuse_unwritable(path)
     rows: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     for row, selection in measure_few_shot(
@@ -367,6 +370,7 @@ def run_comparison(
 
     for path in tables:
         refuse_unknown_format(path)
+        refuse_unwritable(path)
     rows: list[dict[str, Any]] = []
     for row in measure(data, methods, settings, parse_seeds(seeds), jobs=jobs, **options):
         rows.append(row.as_dict())

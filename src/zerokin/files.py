@@ -118,6 +118,44 @@ def exchange(one: Path, other: Path) -> None:
         raise OSError(number, os.strerror(number))
 
 
+def refuse_unwritable(path: str | os.PathLike[str], *, inside: bool = False) -> None:
+    """Refuse a place that cannot be written to, before long work rather than after it.
+
+    Parameters
+    ----------
+    path
+        A file or folder that is to be written, or replaced.
+    inside
+        Into the folder itself, if it is there, and not beside it.
+    """
+    path = Path(path)
+    _refuse_nameless(path)
+    place = path if inside else path.parent
+    with naming(path):
+        while not os.path.lexists(place):
+            place = place.parent
+        with part_of(place / path.name):
+            pass
+
+
+def refuse_other_folder(folder: Path, own: str, what: str) -> None:
+    """Refuse to replace what is not a folder of ours.
+
+    Parameters
+    ----------
+    folder
+        It may be missing or empty.
+    own
+        A file by which one of ours is known.
+    what
+        What is to be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file: choose a folder for {what}")
+    if folder.exists() and not (folder / own).exists() and any(folder.iterdir()):
+        raise InvalidInput(f"{folder} holds something else than {what}: choose another folder")
+
+
 @contextmanager
 def naming(path: Path, *, parts: Path | None = None) -> Iterator[None]:
     """Say in one line that ``path`` cannot be written where the block fails to write.

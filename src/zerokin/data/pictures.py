@@ -49,6 +49,10 @@ class Pictures(ABC):
         """Return the SHA-256 of one picture: of its file, or of its pixels where it has none."""
         return hashlib.sha256(self.array(index).tobytes()).digest()
 
+    def file(self, index: int) -> Path | None:  # noqa: ARG002
+        """Return the file or archive that holds a picture; None if it is in memory alone."""
+        return None
+
     def sha256(self) -> str:
         """Return one SHA-256 over the names and contents of all pictures (reads them all)."""
         return joint_sha256(self.names, [self.digest(index) for index in range(len(self))])
@@ -73,11 +77,14 @@ class FolderPictures(Pictures):
         return hashlib.sha256(self._content(index)).digest()
 
     def _content(self, index: int) -> bytes:
-        path = self.root / self.names[index]
         try:
-            return on_disk(path).read_bytes()
+            return self.file(index).read_bytes()
         except OSError as error:
+            path = self.root / self.names[index]
             raise MissingFile(f"cannot read picture {path}: {error.strerror}") from error
+
+    def file(self, index: int) -> Path:
+        return on_disk(self.root / self.names[index])
 
 
 class ArrayPictures(Pictures):
@@ -120,6 +127,9 @@ class TarPictures(Pictures):
 
     def digest(self, index: int) -> bytes:
         return hashlib.sha256(self._content(index)).digest()
+
+    def file(self, index: int) -> Path:
+        return self.archives[self.entries[index].archive]
 
     def _content(self, index: int) -> bytes:
         # Opened for every picture: nothing is shared between the processes of a data loader.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zerokin._version import __version__
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.normaliser import Affine, FeatureNormaliser, signed_root, unit_length
-from zerokin.files import read_versioned, replacing_folder
+from zerokin.files import read_versioned, refuse_other_folder, replacing_folder
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition.prototypes import PrototypeRule
 
@@ -29,10 +29,7 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
     from safetensors.numpy import save_file
 
     folder = Path(folder)
-    if folder.exists() and not (folder / CONFIG).exists() and any(folder.iterdir()):
-        raise InvalidInput(
-            f"{folder} holds something else than a classifier: choose another folder"
-        )
+    refuse_other_folder(folder, CONFIG, "a classifier")
     names = model.classes_.tolist()
     try:
         _class_names(names)  # as it will be read

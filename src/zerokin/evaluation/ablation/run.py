@@ -70,7 +70,7 @@ def run_ablation(
     """
     way = few_shot if config.setting == "few-shot" else zero_shot
     dataset = load_dataset(data, split=split)
-    way.check(dataset)
+    way.check(dataset, config, validation_only=validation_only)
     readings = Readings(dataset, config.stored_side, Path(folder), device=device, quiet=quiet)
     train = partial(way.train, readings, config, validation_only=validation_only)
     measure = partial(way.measure, data, split, config, validation_only=validation_only, tune=tune)
