@@ -98,9 +98,9 @@ def fit(
     from zerokin.data import load_dataset
 
     # Whatever is wrong with OUT is said before hours of work, not after.
-    refuse_unwritable(folder)
-    if resume is not None:
-        refuse_unwritable(resume / "features", inside=True)
+    if folder.is_file():
+        raise InvalidInput(f"{folder} is a file: choose a folder with --out")
+    refuse_unwritable(folder, inside=True)
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     if dataset.kind == "pictures":
         dropped = dropped_classes(dataset, folder)
@@ -175,7 +175,6 @@ def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:
     from zerokin.recogniser.saved import known_classes
 
     refuse_other_content(folder)
-    refuse_unwritable(folder, inside=True)
     return [name for name in known_classes(folder) if name not in dataset.classes.names]
 
 
@@ -186,6 +185,7 @@ def fit_pictures(
     from zerokin.recogniser import fit_recogniser
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
+    refuse_unwritable(kept, inside=True)
     with going_on_from(kept), warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
         recogniser = fit_recogniser(dataset, folder=kept, **options)
@@ -216,6 +216,7 @@ def fit_features(dataset: Dataset, folder: Path, *, tune: bool, seed: int) -> No
     from zerokin.recognition.saved import CONFIG
 
     refuse_other_folder(folder, CONFIG, "a classifier")
+    refuse_unwritable(folder)
     model, chosen = fit_classifier(dataset, tune=tune, random_state=seed)
     model.save(folder)
     if chosen is not None:

@@ -104,6 +104,28 @@ class ClassTable:
             wnids=pick(self.wnids),
         )
 
+    def with_class(self, name: str, vector: NDArray[np.float64], text: str | None) -> ClassTable:
+        """Return the table with one more class at the end.
+
+        Parameters
+        ----------
+        name, text
+            What it is called, and its description, if it has one.
+        vector
+            (d_z,), as the other vectors were read.
+        """
+        vectors, described, taxonomy = self.vectors, self.descriptions, self.taxonomy
+        if text is not None and described is None:
+            described = ("",) * len(self)
+        return replace(
+            self,
+            names=(*self.names, name),
+            vectors=None if vectors is None else np.concatenate([vectors, vector[None]]),
+            descriptions=None if described is None else (*described, text or ""),
+            taxonomy=None if taxonomy is None else (*taxonomy, ()),
+            wnids=None,  # nobody says which concept the new one is
+        )
+
     def problems(self) -> list[str]:
         """Return everything that is wrong with the table, one line each."""
         found = []

@@ -101,3 +101,18 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def same_files(one: Path, other: Path) -> bool:
+    """Tell whether two folders hold the same files, large ones by being links to each other."""
+    names = {path.name for path in one.iterdir()}
+    if not other.is_dir() or names != {path.name for path in other.iterdir()}:
+        return False
+    return all(
+        (one / name).samefile(other / name)
+        or (
+            not name.endswith(".safetensors")
+            and (one / name).read_bytes() == (other / name).read_bytes()
+        )
+        for name in names
+    )

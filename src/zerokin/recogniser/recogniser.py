@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -240,7 +240,7 @@ class Recogniser:
             notes = class_notes(name, known.classes, attributes)
             # The copy is changed by assignment alone, so that answers under way keep the old one.
             classifier = copy(known.classifier).add_class(name, values)
-            self._known = Known(classifier, _extended(known.classes, name, values, text))
+            self._known = Known(classifier, known.classes.with_class(name, values, text))
         for note in notes:
             warnings.warn(note, ZerokinWarning, stacklevel=2)
         return self
@@ -303,20 +303,3 @@ class Recogniser:
         from zerokin.recogniser.saved import undo_recogniser
 
         return undo_recogniser(cls, folder, device=device)
-
-
-def _extended(
-    classes: ClassTable, name: str, vector: NDArray[np.float64], text: str | None
-) -> ClassTable:
-    """Return the table with one more class at the end."""
-    vectors, described, taxonomy = classes.vectors, classes.descriptions, classes.taxonomy
-    if text is not None and described is None:
-        described = ("",) * len(classes)
-    return replace(
-        classes,
-        names=(*classes.names, name),
-        vectors=None if vectors is None else np.concatenate([vectors, vector[None]]),
-        descriptions=None if described is None else (*described, text or ""),
-        taxonomy=None if taxonomy is None else (*taxonomy, ()),
-        wnids=None,  # nobody says which concept the new one is
-    )

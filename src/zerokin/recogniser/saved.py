@@ -16,6 +16,7 @@ import numpy as np
 from zerokin._version import __version__
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, ZerokinError
+from zerokin.recogniser.generation_files import same_files
 from zerokin.recogniser.generations import (
     is_bundle,
     read_generation,
@@ -56,7 +57,7 @@ def read_back(recogniser: Recogniser, root: Path, *, former: Path | None = None)
     """Refuse what was written if it does not open, or answers otherwise than the recogniser."""
     try:
         # A network that was linked is the one that is in memory: reading it would tell nothing.
-        same = former is not None and _same_files(root / NETWORK, former / NETWORK)
+        same = former is not None and same_files(root / NETWORK, former / NETWORK)
         learner = recogniser.learner if same else None
         found = read_parts(type(recogniser), root, device="cpu", learner=learner)
         refuse_difference(found, recogniser)
@@ -66,21 +67,6 @@ def read_back(recogniser: Recogniser, root: Path, *, former: Path | None = None)
         raise InvalidInput(
             f"what was written does not read back as it should ({reason}): nothing is changed"
         ) from error
-
-
-def _same_files(one: Path, other: Path) -> bool:
-    """Tell whether two folders hold the same files, large ones by being links to each other."""
-    names = {path.name for path in one.iterdir()}
-    if not other.is_dir() or names != {path.name for path in other.iterdir()}:
-        return False
-    return all(
-        (one / name).samefile(other / name)
-        or (
-            not name.endswith(".safetensors")
-            and (one / name).read_bytes() == (other / name).read_bytes()
-        )
-        for name in names
-    )
 
 
 def fill(recogniser: Recogniser, root: Path, *, former: Path | None = None) -> None:
