@@ -14,6 +14,7 @@ import re
 import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,23 +27,41 @@ except ImportError:  # Windows
     LOCKS = False
 
 PART, OLD = ".part", ".old"
+SCRATCH = "zerokin"
 TRIES = 100
 
 
 @contextmanager
-def part_of(target: Path) -> Iterator[Path]:
+def part_of(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
     """Give an empty folder beside ``target`` to write into; it is gone afterwards.
 
     What was left there by writers of the same target that were killed is removed first.
+
+    Parameters
+    ----------
+    target
+        What is to be written.
+    mode
+        Rights of the folder, less what the umask takes.
     """
     remove_leftovers(target)
-    part, lock = _made(target)
+    part, lock = _made(target, mode)
     try:
         yield part
     finally:
         remove(part)
         if lock is not None:
             os.close(lock)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give an empty folder where the system keeps what is temporary; nobody else can look into it.
+
+    What processes of ours that were killed have left there is removed first.
+    """
+    with part_of(Path(tempfile.gettempdir()) / SCRATCH, mode=0o700) as folder:
+        yield folder
 
 
 def remove_leftovers(target: Path) -> None:
@@ -107,11 +126,12 @@ def _beside(target: Path, *suffixes: str) -> list[Path]:
         return []
 
 
-def _made(target: Path) -> tuple[Path, int | None]:
+def _made(target: Path, mode: int) -> tuple[Path, int | None]:
     """Make a folder that is locked before anybody could have taken it for left behind."""
     for _ in range(TRIES):
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
-        part.mkdir(parents=True)
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.mkdir(mode)
         if not LOCKS:
             return part, None
         lock = None

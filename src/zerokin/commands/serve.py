@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +14,7 @@ import typer
 
 from zerokin.commands.arguments import out
 from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.temporaries import scratch_folder
 
 PASSWORD_VARIABLE = "ZEROKIN_PASSWORD"
 
@@ -52,13 +56,26 @@ def serve(
         print(f"zerokin: {exposed}", file=sys.stderr)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)  # it is printed above
-        run(
-            model,
-            host=host,
-            port=port,
-            password=admitted,
-            limits=limits,
-            read_only=read_only,
-            device=device,
-            ready=lambda address: out.print(f"{address} (Ctrl-C stops)", soft_wrap=True),
-        )
+        with temporary_files_in_scratch():
+            run(
+                model,
+                host=host,
+                port=port,
+                password=admitted,
+                limits=limits,
+                read_only=read_only,
+                device=device,
+                ready=lambda address: out.print(f"{address} (Ctrl-C stops)", soft_wrap=True),
+            )
+
+
+@contextmanager
+def temporary_files_in_scratch() -> Iterator[None]:
+    """Have uploads and all else that is temporary put where the next server clears it away."""
+    usual = tempfile.tempdir
+    with scratch_folder() as folder:
+        tempfile.tempdir = str(folder)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = usual
