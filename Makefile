@@ -4,12 +4,13 @@
 # make docs   builds the documentation with its reference into build/site
 # make notebook   turns the tutorial into build/tutorial.ipynb, outputs and pictures included
 # make fuzz   feeds every reader thousands of mutated files
+# make kills  kills commands at random moments and looks at what is left
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit docs notebook fuzz test-browser clean
+.PHONY: demo test lint types unit docs notebook fuzz kills test-browser clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.ready
@@ -41,6 +42,9 @@ notebook: $(VENV)/.ready-docs
 
 fuzz: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.fuzz --seed 0 --inputs 10000
+
+kills: $(VENV)/.ready-dev
+	$(BIN)/python -m tests.kills --seed 0 --kills 200
 
 test-browser: $(VENV)/.ready-browser
 	{ command -v chromium && command -v nginx && command -v openssl; } >/dev/null \

@@ -121,7 +121,7 @@ def main() -> None:
     )
     if arguments.json:
         with replacing(arguments.json) as temporary:
-            temporary.write_text(json.dumps(result, indent=1))
+            temporary.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -215,7 +215,7 @@ def main() -> None:
     if arguments.json:
         content = {"n": n, "d_f": d_f, "dtype": dtype, "fits": fits, "growth": growth, "rows": rows}
         with replacing(arguments.json) as temporary:
-            temporary.write_text(json.dumps(content, indent=1))
+            temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

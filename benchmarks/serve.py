@@ -61,13 +61,13 @@ def same(given: dict, expected: dict) -> bool:
 
 def resident(pid: int) -> float:
     """Return the megabytes that a process holds in memory."""
-    status = Path(f"/proc/{pid}/status").read_text()
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1000
 
 
 def processor_seconds(pid: int) -> float:
     """Return the time that a process has had on any core."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -65,11 +65,14 @@ while True:
     now = contents(folder)
     assert now in (before, after), f"step {step} left a mixture"
     found["old" if now == before else "new"] += 1
-    found["leftovers"] += len(list(folder.iterdir())) > 3
+    found["leftovers"] += len(list(folder.iterdir())) > 4  # lock, pointer, and two generations
     # Whatever was left behind, the next change works and clears it away.
     changed.save(folder)
     left = sorted(path.name for path in folder.iterdir())
-    assert left == [".lock", "bundle.json", read_pointer(folder).generation], left
+    pointer = read_pointer(folder)
+    kept = sorted([pointer.generation, pointer.former.generation])
+    assert left == [".lock", "bundle.json", *kept], left
+    assert pointer.former.files == before[0], f"step {step}: there is something else to undo"
     assert read_pointer(folder).files == after[0], f"step {step}: the next change went wrong"
     shutil.rmtree(folder)
     step += 1

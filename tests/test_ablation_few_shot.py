@@ -202,6 +202,13 @@ def test_semantics_that_are_missing_are_said_before_anything_is_trained(folder, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_episodes_that_cannot_be_drawn_are_said_before_anything_is_trained(folder, tmp_path):
+    config = parse_config({**CONFIG, "shots": [1, 99]})
+    with pytest.raises(InvalidInput, match="99 shots and 15 queries need 114 samples of a class"):
+        list(run_ablation(folder, config, tmp_path, device="cpu", quiet=True))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_semantics_of_rows_that_make_no_sense_are_refused():
     with pytest.raises(InvalidInput, match="row 'shots': semantics must be text: got 3"):
         with_semantics_of(3)

@@ -17,8 +17,10 @@ def test_whenever_a_change_is_killed_the_bundle_is_the_old_or_the_new_one(tmp_pa
     whole = fitted(pictures)
     # Few examples, so that every single step can be tried.
     examples = {whole.classes.names[0]: whole.examples(whole.classes.names[0])[:1]}
-    old = Recogniser(whole.learner, whole.classifier, whole.classes, examples=examples)
-    old.save(tmp_path / "old")
+    for shown in ({}, examples):  # of the first there is something to remove
+        Recogniser(whole.learner, whole.classifier, whole.classes, examples=shown).save(
+            tmp_path / "old"
+        )
     script = Path(__file__).with_name("killed_bundles.py")
     (tmp_path / "scratch").mkdir()
     picture = next((pictures / "test").glob("*/*.png"))

@@ -106,8 +106,8 @@ def test_foreign_files_are_refused(tmp_path):
     with pytest.raises(InvalidInput, match="but no feature file"):
         NativeFeatures(weights)
     later = tmp_path / "later.safetensors"
-    save_file({"f": np.zeros(2)}, later, metadata={"format": "zerokin-features-2"})
-    with pytest.raises(InvalidInput, match="zerokin-features-2, this version reads"):
+    save_file({"f": np.zeros(2)}, later, metadata={"format": "zerokin-features-3"})
+    with pytest.raises(InvalidInput, match="zerokin-features-3, this version reads"):
         NativeFeatures(later)
     other = tmp_path / "other.safetensors"
     tensors = {"features": np.zeros((2, 3), np.float32), "names": np.zeros(3, np.uint8)}

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from zerokin._version import __version__
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
-from zerokin.commands.classes import add_class, init, remove_class
+from zerokin.commands.classes import add_class, init, remove_class, undo
 from zerokin.commands.fit import fit
 from zerokin.commands.predict import predict
 from zerokin.commands.report import report
@@ -25,7 +25,8 @@ from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
 from zerokin.commands.usage import Interrupted, OneLineGroup, going_on_from, one_line_warnings
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.files import replacing, unwritable
+from zerokin.files import refuse_unwritable, replacing, unwritable
+from zerokin.locales import print_anything
 
 INTERRUPTED = 130
 
@@ -132,7 +133,8 @@ def check(
         out.print(Text(f"problem: {line}", style="red"), soft_wrap=True)
     if report is not None:
         with replacing(report) as temporary:
-            temporary.write_text(json.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n")
+            text = json.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n"
+            temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     if not found.passed:
         raise typer.Exit(2)
     out.print(Text("nothing is wrong", style="green"))
@@ -235,6 +237,7 @@ app.command()(ablation)
 app.command()(predict)
 app.command("add-class")(add_class)
 app.command("remove-class")(remove_class)
+app.command()(undo)
 app.command()(serve)
 app.command()(report)
 
@@ -295,6 +298,9 @@ def run_few_shot(
     from zerokin.report.comparison import as_json
     from zerokin.report.few_shot import few_shot_table, tried_lines, write_tried
 
+    for path in (report, tried):
+        if path is not None:
+            refuse_unwritable(path)
     rows: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     for row, selection in measure_few_shot(
@@ -364,6 +370,7 @@ def run_comparison(
 
     for path in tables:
         refuse_unknown_format(path)
+        refuse_unwritable(path)
     rows: list[dict[str, Any]] = []
     for row in measure(data, methods, settings, parse_seeds(seeds), jobs=jobs, **options):
         rows.append(row.as_dict())
@@ -420,6 +427,7 @@ def skipgram(
 
 def main() -> None:
     """Run the command line; what a user got wrong is said in one line, with exit status 2."""
+    print_anything()
     try:
         with one_line_warnings():
             app(prog_name="zerokin")

@@ -108,7 +108,8 @@ def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoR
 
     _draw_answers(critters, pixels, model, joint, folder / "unseen.png")
     with replacing(folder / "results.json") as temporary:
-        temporary.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+        text = json.dumps([asdict(row) for row in rows], indent=1) + "\n"
+        temporary.write_text(text, encoding="utf-8")
     _show_results(screen, rows)
     screen.print(f"answers are drawn in {folder / 'unseen.png'}")
     return rows

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import hashlib
 import json
 import os
 import re
-import secrets
-import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from zerokin.errors import InvalidInput, MissingFile, ZerokinError
+from zerokin.temporaries import OLD, give_usual_rights, part_of, remove, restore
+
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM)
 
 
 class CannotWrite(InvalidInput):
@@ -51,45 +55,105 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> with replacing(folder / "note.txt") as temporary:
-    ...     _ = temporary.write_text("whole")
+    ...     _ = temporary.write_text("whole", encoding="utf-8")
     >>> [file.name for file in folder.iterdir()]
     ['note.txt']
     """
     path = Path(path)
     _refuse_nameless(path)
-    # The suffix stays last: writers such as Matplotlib choose the format by it.
-    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}.part{path.suffix}")
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with part_of(path) as part:
+            # Its own name: writers such as Matplotlib choose the format by the suffix.
+            temporary = part / path.name
             yield temporary
+            give_usual_rights(part, [temporary])
             temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give an empty temporary folder beside ``path`` that takes its place if the block succeeds."""
+    """Give an empty temporary folder beside ``path`` that takes its place if the block succeeds.
+
+    Whatever stops the block, even SIGKILL, ``path`` is the old folder or the whole new one.
+    """
     path = Path(path)
     _refuse_nameless(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    former = temporary.with_suffix(".old")
-    with naming(path, parts=temporary):
-        try:
-            temporary.mkdir(parents=True)
-            yield temporary
-            if path.exists():
-                path.rename(former)
-            try:
-                temporary.rename(path)
-            except OSError:
-                if former.exists():
-                    former.rename(path)
-                raise
-        finally:
-            for left in (temporary, former):
-                shutil.rmtree(left, ignore_errors=True)
+    with naming(path), part_of(path) as temporary, naming(path, parts=temporary):
+        yield temporary
+        give_usual_rights(temporary, list(temporary.rglob("*")))
+        _take_place(temporary, path)
+
+
+def _take_place(new: Path, path: Path) -> None:
+    """Put a folder in the place of another, which then has the first one's name or none."""
+    if not os.path.lexists(path):
+        new.rename(path)
+        return
+    try:
+        exchange(new, path)
+        return
+    except OSError as error:
+        if error.errno not in CANNOT_EXCHANGE:
+            raise
+    # If this process is killed here, whoever next reads or writes the folder puts it back.
+    former = new.with_suffix(OLD)
+    path.rename(former)
+    try:
+        new.rename(path)
+    except OSError:
+        former.rename(path)
+        raise
+    remove(former)
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Exchange the names of two files or folders in one step (Linux)."""
+    linux = sys.platform == "linux"
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if linux else None
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if call(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def refuse_unwritable(path: str | os.PathLike[str], *, inside: bool = False) -> None:
+    """Refuse a place that cannot be written to, before long work rather than after it.
+
+    Parameters
+    ----------
+    path
+        A file or folder that is to be written, or replaced.
+    inside
+        Into the folder itself, if it is there, and not beside it.
+    """
+    path = Path(path)
+    _refuse_nameless(path)
+    place = path if inside else path.parent
+    with naming(path):
+        while not os.path.lexists(place):
+            place = place.parent
+        with part_of(place / path.name):
+            pass
+
+
+def refuse_other_folder(folder: Path, own: str, what: str) -> None:
+    """Refuse to replace what is not a folder of ours.
+
+    Parameters
+    ----------
+    folder
+        It may be missing or empty.
+    own
+        A file by which one of ours is known.
+    what
+        What is to be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file: choose a folder for {what}")
+    if folder.exists() and not (folder / own).exists() and any(folder.iterdir()):
+        raise InvalidInput(f"{folder} holds something else than {what}: choose another folder")
 
 
 @contextmanager
@@ -176,6 +240,8 @@ def read_versioned(
     remedy
         What to do about another version.
     """
+    if not path.is_file():
+        restore(path.parent)
     if not path.is_file():
         raise MissingFile(
             f"no {what} in {path.parent}: it should hold {path.name}; {made_by} writes one"

@@ -53,7 +53,7 @@ def available_memory(device: torch.device) -> int:
 
 def _free_memory(meminfo: Path) -> int | None:
     try:
-        for line in meminfo.read_text().splitlines():
+        for line in meminfo.read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except OSError:
@@ -68,8 +68,11 @@ def _free_in_container(group: Path) -> int | None:
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
     ):
         try:
-            most, taken = (group / limit).read_text().strip(), (group / used).read_text().strip()
-            statistics = (group / limit).with_name("memory.stat").read_text().split()
+            most = (group / limit).read_text(encoding="utf-8").strip()
+            taken = (group / used).read_text(encoding="utf-8").strip()
+            statistics = (
+                (group / limit).with_name("memory.stat").read_text(encoding="utf-8").split()
+            )
         except OSError:
             continue
         if most.isdigit() and taken.isdigit():

@@ -7,6 +7,7 @@ import io
 import tarfile
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -234,6 +235,9 @@ def _make_native(folder: Path) -> None:
         values = rng.normal(size=(3, 4)).astype(dtype).tobytes()
         content = layout.header + rng.bytes(3 * 32) + values + names
         (folder / f"{dtype}.safetensors").write_bytes(content)
+        stamped = replace(layout, stamped=True)
+        content = stamped.header + rng.bytes(3 * 48) + values + names
+        (folder / f"{dtype}-stamped.safetensors").write_bytes(content)
 
 
 def _read_native(folder: Path, file: str) -> None:
@@ -242,6 +246,8 @@ def _read_native(folder: Path, file: str) -> None:
     features = NativeFeatures(folder / file)
     assert len(features.names) == len(features) == len(features.picture_sha256)
     assert np.asarray(features.open()[:]).shape == features.shape
+    stamps = features.picture_stamps
+    assert stamps is None or stamps.shape == (len(features), 2)
     repr(features)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,52 @@ def _read_bundle(folder: Path, file: str) -> None:
     if (bundle / "bundle.json").read_bytes() == (BUNDLE / "bundle.json").read_bytes():
         (bundle / "bundle.json").write_text(json.dumps(pointer), encoding="utf-8")
         _use(Recogniser.load(bundle, device="cpu"), folder)
+
+
+def _make_changes(folder: Path) -> None:
+    for number, name in enumerate(("okapi", 'a, "b" ; c', "שׁ x", "long " * 40)):
+        change = {"name": name, "text": f"{name}, striped\rand shy"}
+        (folder / f"{number}.json").write_text(json.dumps(change), encoding="utf-8")
+
+
+@cache
+def _described(place: Path) -> tuple[Any, Any]:
+    """Return a recogniser that is on disk, and its class table with descriptions."""
+    from zerokin.recogniser import Recogniser
+
+    known = Recogniser.load(BUNDLE, device="cpu")
+    told = replace(known.classes, descriptions=("",) * len(known.classes))
+    known.save(place)
+    return known, told
+
+
+def _read_changes(folder: Path, file: str) -> None:
+    """Add a class of any name and text: the bundle opens afterwards, whatever they are."""
+    from zerokin.class_names import checked_name, checked_text
+    from zerokin.recogniser import Recogniser
+
+    place = folder.parent / "changed"
+    known, told = _described(place)
+    before = known.classes.names
+    try:
+        change = json.loads((folder / file).read_bytes())
+        name, text = change["name"], change["text"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+    try:
+        name = checked_name(name)
+        vector = np.arange(1.0, known.classifier.semantics_.shape[1] + 1)
+        changed = Recogniser(known.learner, known.classifier, told).add_class(name, vector=vector)
+        told = (*told.descriptions, checked_text(text, of=name))
+        changed._known = replace(
+            changed._known, classes=replace(changed.classes, descriptions=told)
+        )
+        changed.save(place)
+        before = changed.classes.names
+    finally:
+        assert Recogniser.load(place, device="cpu").classes.names == before
+        known._origin = None  # it has not seen the change that it takes the place of
+        known.save(place)
 
 
 def _use(recogniser: Any, folder: Path) -> None:
@@ -256,6 +303,7 @@ MODEL_TARGETS = (
     Target("classifiers", _make_classifier, _read_classifier, files="model/*", weight=2),
     Target("networks", _make_network, _read_network, files="model/*"),
     Target("bundles", _make_bundle, _read_bundle, files="bundle/**/*"),
+    Target("changes", _make_changes, _read_changes),
     Target("weights", _make_weights, _read_weights),
     Target("checkpoints", _train, _train, files="*.safetensors"),
     Target("ablations", _make_ablation, _read_ablation, weight=2),

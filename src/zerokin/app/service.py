@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from zerokin.app.batching import Batcher
 from zerokin.app.limits import Limits
-from zerokin.app.names import checked_name
 from zerokin.app.refusals import Busy, Conflict, ReadOnly, Unknown
 from zerokin.app.uploads import decode_upload
+from zerokin.class_names import checked_name
 from zerokin.data.pictures import Pictures
 from zerokin.errors import did_you_mean
 from zerokin.features.input import framed

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import fcntl
 import os
 import re
 import secrets
 import shutil
-import stat
-import tempfile
 import time
 import unicodedata
 from collections import OrderedDict
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -21,10 +19,9 @@ from typing import IO
 
 from zerokin.app.limits import Limits
 from zerokin.app.refusals import Busy, TooLarge
+from zerokin.temporaries import scratch_folder
 
-PREFIX, LOCK = "zerokin-serve-", ".lock"
 KEPT_SECONDS = 1800.0  # since an upload was last used
-YOUNG_SECONDS = 10.0  # before which a folder may not have its lock yet
 SAFE_SECONDS = 60.0  # in which no other visitor's upload pushes one out
 LONGEST_NAME = 100
 VISITOR = re.compile(r"[0-9a-f]{32}")
@@ -168,30 +165,12 @@ def plain_name(name: str) -> str:
 
 @cache
 def upload_root() -> Path:
-    """Return this process's folder for uploads, and remove those of processes that were killed.
+    """Return this process's folder for uploads; those of processes that were killed are removed.
 
     It is Gradio's folder for uploads, too, as long as the process lives.
     """
-    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        _remove_if_dead(left)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    lock = (folder / LOCK).open("w", encoding="utf-8")
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(lock.close)
+    held = ExitStack()
+    folder = held.enter_context(scratch_folder())
+    atexit.register(held.close)
     os.environ["GRADIO_TEMP_DIR"] = str(folder)
     return folder
-
-
-def _remove_if_dead(folder: Path) -> None:
-    """Remove a folder whose lock nobody holds; what is new or not ours is left alone."""
-    try:
-        about = folder.lstat()
-        young = time.time() - about.st_mtime < YOUNG_SECONDS
-        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid() or young:
-            return
-        with (folder / LOCK).open("a", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-    except OSError:
-        return  # its process lives, or another one removes it

@@ -7,10 +7,20 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from zerokin.locales import as_typed
+
 out = Console(highlight=False)
 if not out.is_terminal:
     # Files and other programs have no width: lines are not broken there, nor tables narrowed.
     out.width = 10_000
+
+
+def as_utf8(given: str | list[str] | None) -> str | list[str] | None:
+    """Return what was typed as UTF-8, for options that hold names and words rather than paths."""
+    if isinstance(given, str):
+        return as_typed(given)
+    return None if given is None else [as_typed(one) for one in given]
+
 
 Data = Annotated[
     str,

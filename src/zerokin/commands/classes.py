@@ -1,4 +1,4 @@
-"""``init``, ``add-class`` and ``remove-class``: the classes of one's own."""
+"""``init``, ``add-class``, ``remove-class`` and ``undo``: the classes of one's own."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import Annotated
 
 import typer
 
-from zerokin.commands.arguments import out
+from zerokin.commands.arguments import as_utf8, out
 from zerokin.errors import InvalidInput
 
 Model = Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")]
-ClassName = Annotated[str, typer.Argument(metavar="NAME", help="the class")]
+ClassName = Annotated[str, typer.Argument(metavar="NAME", help="the class", callback=as_utf8)]
 
 
 def init(
     data: Annotated[str, typer.Argument(metavar="folder=DIR", help="a sub-folder per class")],
     unseen: Annotated[
-        list[str] | None, typer.Option(help="a class without pictures; repeatable")
+        list[str] | None,
+        typer.Option(help="a class without pictures; repeatable", callback=as_utf8),
     ] = None,
     attributes: Annotated[
-        str | None, typer.Option(help="columns to fill with numbers, joined by ,")
+        str | None,
+        typer.Option(help="columns to fill with numbers, joined by ,", callback=as_utf8),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="replace classes.csv")] = False,
 ) -> None:
@@ -39,9 +41,14 @@ def add_class(
     model: Model,
     name: ClassName,
     attributes: Annotated[
-        str | None, typer.Option(help='values by name: "stripes=1,wings=0.5"; the others are 0')
+        str | None,
+        typer.Option(
+            help='values by name: "stripes=1,wings=0.5"; the others are 0', callback=as_utf8
+        ),
     ] = None,
-    text: Annotated[str | None, typer.Option(help="a description in words")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="a description in words", callback=as_utf8)
+    ] = None,
     vector: Annotated[
         Path | None, typer.Option(help="a file with its semantic vector: numbers, or .npy")
     ] = None,
@@ -72,6 +79,17 @@ def remove_class(model: Model, name: ClassName) -> None:
     recogniser.remove_class(name)
     recogniser.save(model)
     out.print(f"{model} knows {len(recogniser.classes)} classes", soft_wrap=True)
+
+
+def undo(model: Model) -> None:
+    """Take back the last change of a bundle; given again, the change is back."""
+    from zerokin.recogniser import Recogniser
+
+    recogniser = Recogniser.undo(model, device="cpu")
+    out.print(
+        f"{model} knows {len(recogniser.classes)} classes, as before the last change",
+        soft_wrap=True,
+    )
 
 
 def parsed_attributes(text: str) -> dict[str, float]:

@@ -14,6 +14,7 @@ from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.usage import going_on_from
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, ZerokinWarning, listing
+from zerokin.files import refuse_other_folder, refuse_unwritable
 
 
 class GroupingName(StrEnum):
@@ -96,6 +97,10 @@ def fit(
     """
     from zerokin.data import load_dataset
 
+    # Whatever is wrong with OUT is said before hours of work, not after.
+    if folder.is_file():
+        raise InvalidInput(f"{folder} is a file: choose a folder with --out")
+    refuse_unwritable(folder, inside=True)
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     if dataset.kind == "pictures":
         dropped = dropped_classes(dataset, folder)
@@ -169,7 +174,7 @@ def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:
     from zerokin.recogniser.generations import refuse_other_content
     from zerokin.recogniser.saved import known_classes
 
-    refuse_other_content(folder)  # before hours of work, not after
+    refuse_other_content(folder)
     return [name for name in known_classes(folder) if name not in dataset.classes.names]
 
 
@@ -180,6 +185,7 @@ def fit_pictures(
     from zerokin.recogniser import fit_recogniser
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
+    refuse_unwritable(kept, inside=True)
     with going_on_from(kept), warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
         recogniser = fit_recogniser(dataset, folder=kept, **options)
@@ -207,7 +213,10 @@ def fit_pictures(
 def fit_features(dataset: Dataset, folder: Path, *, tune: bool, seed: int) -> None:
     """Fit a classifier to features and write it."""
     from zerokin.evaluation.fitting import fit_classifier
+    from zerokin.recognition.saved import CONFIG
 
+    refuse_other_folder(folder, CONFIG, "a classifier")
+    refuse_unwritable(folder)
     model, chosen = fit_classifier(dataset, tune=tune, random_state=seed)
     model.save(folder)
     if chosen is not None:

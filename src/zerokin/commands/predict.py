@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from zerokin.commands.arguments import Features, out
+from zerokin.commands.arguments import Features, as_utf8, out
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean, listing
 from zerokin.files import replacing
 from zerokin.report.answers_csv import csv_heading, csv_row
@@ -40,7 +40,7 @@ def predict(
     ],
     features: Features = None,
     candidates: Annotated[
-        str, typer.Option(help="unseen, seen, all, or names joined by ,")
+        str, typer.Option(help="unseen, seen, all, or names joined by ,", callback=as_utf8)
     ] = "all",
     k: Annotated[int, typer.Option("-k", help="classes to name for a sample")] = 1,
     max_risk: Annotated[
@@ -236,7 +236,10 @@ def opened(path: Path | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
         yield file
 
 

@@ -9,7 +9,7 @@ import typer
 
 from zerokin.commands.arguments import Data, Semantics, SplitName, out
 from zerokin.commands.usage import going_on_from
-from zerokin.files import replacing
+from zerokin.files import refuse_other_folder, refuse_unwritable, replacing
 
 if TYPE_CHECKING:
     from zerokin.data import Dataset
@@ -58,8 +58,11 @@ def train(
     from zerokin.data import load_dataset
     from zerokin.evaluation.ablation.config import read_network
     from zerokin.features.feature_learner import FeatureLearner
+    from zerokin.features.saved import CONFIG
     from zerokin.features.training.processes import leads
 
+    refuse_unwritable(folder / "model")
+    refuse_other_folder(folder / "model", CONFIG, "features")
     plan = read_network(config)
     learner = plan.learner(seed, device)
     taught_by = None if teacher is None else FeatureLearner.load(teacher, device=device)
@@ -123,6 +126,7 @@ def ablation(
     if row:
         plan = plan.only(row)
     table = folder / ("validation" if validation else "ablation")
+    refuse_unwritable(table)
     order = [one.name for one in plan.rows]
     rows: list[dict[str, Any]] = []
     results = run_ablation(

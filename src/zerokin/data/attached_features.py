@@ -12,8 +12,10 @@ from zerokin.data.array_features import ArrayFeatures
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.data.native_features import SUFFIX, NativeFeatures
+from zerokin.data.picture_stamps import changed_pictures
+from zerokin.data.pictures import Pictures
 from zerokin.data.provenance import SourceFile
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, listing
 
 FILES = (SUFFIX, ARRAY)
 """How the names of such files end."""
@@ -55,6 +57,8 @@ def _own(dataset: Dataset, path: Path, names: Sequence[str] | None) -> NativeFea
         what = "no samples" if dataset.inputs is None else "features that name no pictures"
         raise InvalidInput(f"{features.path} cannot be checked: {source} holds {what}")
     _refuse_other_pictures(names, features, source, by_end=isinstance(dataset.inputs, FeatureFile))
+    if isinstance(dataset.inputs, Pictures):
+        _refuse_changed_pictures(dataset.inputs, features)
     return features
 
 
@@ -72,6 +76,17 @@ def _refuse_other_pictures(
         raise InvalidInput(
             f"{features.path} holds features of {len(features):,} pictures, {source} has "
             f"{len(names):,}; {remedy}"
+        )
+
+
+def _refuse_changed_pictures(pictures: Pictures, features: NativeFeatures) -> None:
+    if features.picture_stamps is None:  # of an earlier version
+        return
+    changed = changed_pictures(pictures, features.picture_stamps, features.picture_sha256)
+    if changed:
+        raise InvalidInput(
+            f"{len(changed):,} of {len(pictures):,} pictures changed since {features.path} was "
+            f"extracted ({listing(changed)}): extract the features again with zerokin extract"
         )
 
 

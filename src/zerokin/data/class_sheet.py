@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from zerokin.class_names import checked_name, name_problem
 from zerokin.data.pictures import list_folder
 from zerokin.data.readers.folder import NEAR, TEST_FOLDER
 from zerokin.data.readers.own_classes import OWN_COLUMNS
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing
 from zerokin.files import existing, replacing
+from zerokin.locales import as_typed
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,15 @@ def write_class_sheet(
     if path.exists() and not force:
         raise InvalidInput(f"{path} is there already: use --force to replace it")
     absent = [name.strip() for name in unseen]
-    below = sorted(one.name for one in folder.iterdir() if one.is_dir() and one.name[0] != ".")
-    seen = [name for name in below if name != TEST_FOLDER and list_folder(folder / name)]
+    inside = [one for one in folder.iterdir() if one.is_dir() and one.name[0] != "."]
+    filled = [one for one in inside if one.name != TEST_FOLDER and list_folder(one)]
+    seen = sorted(as_typed(one.name) for one in filled)
     seen = [name for name in seen if name not in absent]
     columns = _columns(attributes)
     if not seen:
         raise InvalidInput(f"{folder} has no sub-folder with pictures: make one for every class")
     _refuse_bad_names(absent)
+    _refuse_bad_folders(folder, seen)
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["name", "role", *columns])
@@ -102,3 +106,12 @@ def _refuse_bad_names(names: Sequence[str]) -> None:
         raise InvalidInput(
             f"unseen classes must be different names: got {listing(map(repr, names))}"
         )
+    for name in names:
+        checked_name(name)
+
+
+def _refuse_bad_folders(folder: Path, names: Sequence[str]) -> None:
+    for name in names:
+        wrong = name_problem(name)
+        if wrong is not None:
+            raise InvalidInput(f"{folder}: rename a sub-folder of pictures: {wrong}")

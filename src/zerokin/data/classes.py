@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
+from itertools import compress, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput, did_you_mean, listing, shown
+from zerokin.class_names import name_problem, text_problem
+from zerokin.errors import InvalidInput, did_you_mean, listing
 from zerokin.semantics.normalise import unit_rows
 
 TaxonomyPath = tuple[str, ...]
@@ -104,6 +104,28 @@ class ClassTable:
             wnids=pick(self.wnids),
         )
 
+    def with_class(self, name: str, vector: NDArray[np.float64], text: str | None) -> ClassTable:
+        """Return the table with one more class at the end.
+
+        Parameters
+        ----------
+        name, text
+            What it is called, and its description, if it has one.
+        vector
+            (d_z,), as the other vectors were read.
+        """
+        vectors, described, taxonomy = self.vectors, self.descriptions, self.taxonomy
+        if text is not None and described is None:
+            described = ("",) * len(self)
+        return replace(
+            self,
+            names=(*self.names, name),
+            vectors=None if vectors is None else np.concatenate([vectors, vector[None]]),
+            descriptions=None if described is None else (*described, text or ""),
+            taxonomy=None if taxonomy is None else (*taxonomy, ()),
+            wnids=None,  # nobody says which concept the new one is
+        )
+
     def problems(self) -> list[str]:
         """Return everything that is wrong with the table, one line each."""
         found = []
@@ -112,11 +134,12 @@ class ClassTable:
             found.append(f"class names must be unique, but {listing(twice)} occurs more than once")
         if any(not name.strip() for name in self.names):
             found.append("a class has an empty name: name every class")
-        broken = [name for name in self.names if _holds_control(name)]
-        if broken:
-            found.append(
-                f"the class name {shown(broken[0])} holds a control character: leave it out"
-            )
+        named = (name_problem(name) for name in self.names if name.strip())
+        told = (text_problem(text) for text in self.descriptions or ())
+        columns = (name_problem(name) for name in self.attribute_names or () if name.strip())
+        for problems in (named, told, columns):
+            # Of many the first: they will all have come from the same slip.
+            found += islice(filter(None, problems), 1)
         if self.vectors is not None:
             found += self._vector_problems(self.vectors)
         for what, values in (
@@ -150,8 +173,3 @@ class ClassTable:
             names = listing(compress(self.names, absent))
             found.append(f"no semantic vector (all zeros) for {names}: fill it in")
         return found
-
-
-def _holds_control(name: str) -> bool:
-    """Tell whether a name holds a sign that no file and no terminal keeps, such as NUL."""
-    return any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -16,6 +15,7 @@ from zerokin.data.framing import Framing, framed
 from zerokin.data.pictures import Pictures
 from zerokin.machine import own_cores
 from zerokin.progress import track
+from zerokin.temporaries import scratch_folder
 
 BLOCK = 128
 WORTH_PROCESSES = 1000
@@ -49,8 +49,8 @@ def decode_squares(
         squares = np.empty(shape, np.uint8)
         _watch(_by_threads(pictures, squares, framing, workers), len(squares), quiet)
         return squares
-    with tempfile.TemporaryDirectory(prefix="zerokin-") as folder:
-        path = Path(folder) / "squares.npy"
+    with scratch_folder() as folder:
+        path = folder / "squares.npy"
         shared = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
         _watch(_by_processes(pictures, path, framing, workers), len(shared), quiet)
         return np.array(shared)

@@ -18,9 +18,12 @@ from zerokin.errors import InvalidInput
 from zerokin.files import existing
 
 FORMAT = "zerokin-features-1"
+STAMPED = "zerokin-features-2"
+"""The same with stamps of the pictures."""
 SUFFIX = ".safetensors"
 DTYPES = {"float16": "F16", "float32": "F32"}
 DIGEST_BYTES = 32
+STAMP_BYTES = 16
 REMEDY = "extract the features again with zerokin extract"
 
 Recipe = Mapping[str, Any]
@@ -30,8 +33,8 @@ Recipe = Mapping[str, Any]
 class Layout:
     """Where everything lies in a feature file.
 
-    After the header come the SHA-256 of each picture (N, 32), the features (N, d_f), and the
-    names of the pictures, joined by newlines.
+    After the header come the SHA-256 of each picture (N, 32), its stamp (N, 2), the features
+    (N, d_f), and the names of the pictures, joined by newlines.
 
     Parameters
     ----------
@@ -43,12 +46,15 @@ class Layout:
         Length of the joined names.
     recipe
         How the features came about.
+    stamped
+        Whether there are stamps: earlier versions wrote none.
     """
 
     shape: tuple[int, int]
     dtype: str
     names_bytes: int
     recipe: Recipe
+    stamped: bool = False
 
     @property
     def row_bytes(self) -> int:
@@ -56,19 +62,26 @@ class Layout:
         return self.shape[1] * np.dtype(self.dtype).itemsize
 
     @property
+    def rows_start(self) -> int:
+        """Where the features start, after the header."""
+        return self.shape[0] * (DIGEST_BYTES + STAMP_BYTES * self.stamped)
+
+    @property
     def header(self) -> bytes:
         """The file's beginning: its length, then JSON, padded so that all values are aligned."""
         n, d_f = self.shape
-        digests_end = n * DIGEST_BYTES
-        features_end = digests_end + n * self.row_bytes
+        digests_end, start = n * DIGEST_BYTES, self.rows_start
+        features_end = start + n * self.row_bytes
+        stamps = {"picture_stamps": _entry("I64", [n, 2], digests_end, start)}
         text = json.dumps(
             {
                 "__metadata__": {
-                    "format": FORMAT,
+                    "format": STAMPED if self.stamped else FORMAT,
                     "recipe": json.dumps(self.recipe, ensure_ascii=False, sort_keys=True),
                 },
                 "picture_sha256": _entry("U8", [n, DIGEST_BYTES], 0, digests_end),
-                "features": _entry(DTYPES[self.dtype], [n, d_f], digests_end, features_end),
+                **(stamps if self.stamped else {}),
+                "features": _entry(DTYPES[self.dtype], [n, d_f], start, features_end),
                 "names": _entry(
                     "U8", [self.names_bytes], features_end, features_end + self.names_bytes
                 ),
@@ -150,6 +163,14 @@ class NativeFeatures(FeatureFile):
         return np.memmap(self.path, np.uint8, "r", self._start, (len(self), DIGEST_BYTES))
 
     @cached_property
+    def picture_stamps(self) -> NDArray[np.int64] | None:
+        """(N, 2) size and time of each picture's file; None in files of earlier versions."""
+        if not self.layout.stamped:
+            return None
+        start = self._start + len(self) * DIGEST_BYTES
+        return np.memmap(self.path, "<i8", "r", start, (len(self), 2))
+
+    @cached_property
     def _matrix(self) -> NDArray[np.floating]:
         dtype = np.dtype(self.dtype).newbyteorder("<")
         kind = HalfPrecision if self.dtype == "float16" else np.memmap
@@ -157,7 +178,7 @@ class NativeFeatures(FeatureFile):
 
     @property
     def _features_start(self) -> int:
-        return self._start + len(self) * DIGEST_BYTES
+        return self._start + self.layout.rows_start
 
     def open(self) -> NDArray[np.floating]:
         return self._matrix
@@ -188,10 +209,9 @@ def parse_header(header: Mapping[str, Any], path: Path) -> Layout:
     metadata = header.get("__metadata__", {})
     if not str(metadata.get("format", "")).startswith("zerokin-features-"):
         raise InvalidInput(f"{path} is a safetensors file, but no feature file: {REMEDY}")
-    if metadata["format"] != FORMAT:
-        raise InvalidInput(
-            f"{path} is a {metadata['format']}, this version reads {FORMAT}: {REMEDY}"
-        )
+    form = metadata["format"]
+    if form not in (FORMAT, STAMPED):
+        raise InvalidInput(f"{path} is a {form}, this version reads {STAMPED}: {REMEDY}")
     try:
         n, d_f = header["features"]["shape"]
         layout = Layout(
@@ -199,6 +219,7 @@ def parse_header(header: Mapping[str, Any], path: Path) -> Layout:
             dtype={code: name for name, code in DTYPES.items()}[header["features"]["dtype"]],
             names_bytes=header["names"]["shape"][0],
             recipe=json.loads(metadata["recipe"]),
+            stamped=form == STAMPED,
         )
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise InvalidInput(f"{path} is damaged in its header: {REMEDY}") from error
@@ -206,5 +227,5 @@ def parse_header(header: Mapping[str, Any], path: Path) -> Layout:
     if {key: value for key, value in header.items() if key != "__metadata__"} != {
         key: value for key, value in described.items() if key != "__metadata__"
     }:
-        raise InvalidInput(f"{path} is laid out otherwise than {FORMAT}: {REMEDY}")
+        raise InvalidInput(f"{path} is laid out otherwise than {form}: {REMEDY}")
     return layout

@@ -82,7 +82,13 @@ class FeatureWriter:
                 self.partial.unlink()
 
     def begin(
-        self, layout: Layout, digests: NDArray[np.uint8], names: Sequence[str], *, block: int
+        self,
+        layout: Layout,
+        digests: NDArray[np.uint8],
+        names: Sequence[str],
+        *,
+        block: int,
+        stamps: NDArray[np.int64] | None = None,
     ) -> Beginning:
         """Go on with what is there if it can be, else start over.
 
@@ -96,7 +102,10 @@ class FeatureWriter:
             Of the pictures.
         block
             Rows that are computed together: only whole blocks count as done.
+        stamps
+            (N, 2) of each picture, where the layout has them.
         """
+        beside = b"" if stamps is None else stamps.astype("<i8").tobytes()
         self._names = joined_names(names)
         with naming(self.path):
             found = self._found(layout, digests)
@@ -104,11 +113,11 @@ class FeatureWriter:
             if not isinstance(found, str) and found == layout.shape[0]:
                 done = found  # the last block may be shorter
             # Cut first: at no moment do rows follow hashes of pictures that they are not of.
-            start = len(layout.header) + digests.nbytes
+            start = len(layout.header) + layout.rows_start
             self._file.truncate(start + done * layout.row_bytes if done else 0)
             self._file.seek(0)
             self._file.write(layout.header)
-            self._file.write(digests.tobytes())
+            self._file.write(digests.tobytes() + beside)
             self._file.seek(start + done * layout.row_bytes)
             self._file.flush()
         return Beginning(done, found if isinstance(found, str) and found else None)
@@ -139,12 +148,12 @@ class FeatureWriter:
         except (InvalidInput, ValueError):
             return "it is damaged"
         found = differences(former, layout)
-        if found:
-            return found
+        if found or former.stamped != layout.stamped:
+            return found or "it is of an earlier version"
         stored = self._file.read(digests.nbytes)
         if len(stored) < digests.nbytes:
             return ""
-        rows = (size - self._file.tell()) // layout.row_bytes
+        rows = max(0, size - len(layout.header) - layout.rows_start) // layout.row_bytes
         same = np.frombuffer(stored, np.uint8).reshape(-1, DIGEST_BYTES) == digests
         changed = np.flatnonzero(~same.all(axis=1))
         return min(int(rows), layout.shape[0], int(changed[0]) if len(changed) else len(digests))
@@ -157,7 +166,7 @@ def differences(former: Layout, layout: Layout) -> str:
         before, now = former.recipe.get(key), layout.recipe.get(key)
         if before != now and key != "pictures_sha256":
             found.append(f"{key} was {before}, is {now}")
-    plain = replace(former, recipe={}), replace(layout, recipe={})
-    if not found and plain[0] != plain[1]:
+    one, other = (replace(plain, recipe={}, stamped=False) for plain in (former, layout))
+    if not found and one != other:
         found.append("other pictures, or another number of features")
     return listing(found, most=3)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from zerokin.errors import InvalidInput, MissingFile
+from zerokin.locales import as_typed, on_disk
 
 PICTURE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 MOST_PIXELS = 100_000_000
@@ -53,6 +54,10 @@ class Pictures(ABC):
         """Return the SHA-256 of one picture: of its file, or of its pixels where it has none."""
         return hashlib.sha256(self.array(index).tobytes()).digest()
 
+    def file(self, index: int) -> Path | None:  # noqa: ARG002
+        """Return the file or archive that holds a picture; None if it is in memory alone."""
+        return None
+
     def sha256(self) -> str:
         """Return one SHA-256 over the names and contents of all pictures (reads them all)."""
         return joint_sha256(self.names, [self.digest(index) for index in range(len(self))])
@@ -77,11 +82,14 @@ class FolderPictures(Pictures):
         return hashlib.sha256(self._content(index)).digest()
 
     def _content(self, index: int) -> bytes:
-        path = self.root / self.names[index]
         try:
-            return path.read_bytes()
+            return self.file(index).read_bytes()
         except OSError as error:
+            path = self.root / self.names[index]
             raise MissingFile(f"cannot read picture {path}: {error.strerror}") from error
+
+    def file(self, index: int) -> Path:
+        return on_disk(self.root / self.names[index])
 
 
 class ArrayPictures(Pictures):
@@ -124,6 +132,9 @@ class TarPictures(Pictures):
 
     def digest(self, index: int) -> bytes:
         return hashlib.sha256(self._content(index)).digest()
+
+    def file(self, index: int) -> Path:
+        return self.archives[self.entries[index].archive]
 
     def _content(self, index: int) -> bytes:
         # Opened for every picture: nothing is shared between the processes of a data loader.
@@ -224,7 +235,7 @@ def list_folder(root: Path) -> list[str]:
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         below = Path(folder).relative_to(root).as_posix()
         prefix = "" if below == "." else f"{below}/"
-        found += [prefix + name for name in files if is_picture(name)]
+        found += [as_typed(prefix + name) for name in files if is_picture(name)]
     return sorted(found)
 
 

@@ -76,11 +76,7 @@ class Evaluation:
     def run(self, setting: Setting) -> tuple[Row, Selection]:
         """Choose, fit on all training samples, and measure once."""
         goal: Goal = "generalised" if setting == "generalised" else "pure"
-        if setting == "generalised" and not len(self.dataset.split.test_seen):
-            raise InvalidInput(
-                f"{self.dataset.name}'s {self.dataset.split_name} split has no test samples of "
-                "seen classes: the generalised setting needs some"
-            )
+        refuse_unmeasurable(self.dataset, setting)
         # Said before the long choice, not after it.
         self.dataset.refuse_not_finite(self.dataset.split.test_unseen)
         if setting == "generalised":
@@ -149,6 +145,19 @@ class Evaluation:
             "per_class_top1": per_class_top1(truth, named),
             "hit5": hit_at(np.searchsorted(dataset.unseen, truth), among_unseen, 5),
         }
+
+
+def refuse_unmeasurable(dataset: Dataset, setting: Setting) -> None:
+    """Refuse a split without test samples that a setting is measured on."""
+    needed = {"unseen": dataset.split.test_unseen}
+    if setting == "generalised":
+        needed["seen"] = dataset.split.test_seen
+    for kind, samples in needed.items():
+        if not len(samples):
+            raise InvalidInput(
+                f"{dataset.name}'s {dataset.split_name} split has no test samples of {kind} "
+                f"classes: the {setting} setting needs some"
+            )
 
 
 def features_name(dataset: Dataset) -> str:

@@ -16,6 +16,7 @@ from rich.console import Console
 from zerokin.data.dataset import Dataset
 from zerokin.data.native_features import DTYPES, SUFFIX, Layout, NativeFeatures, joined_names
 from zerokin.data.native_writer import FeatureWriter, differences
+from zerokin.data.picture_stamps import Stamps, picture_stamps
 from zerokin.data.pictures import Pictures, joint_sha256
 from zerokin.data.readers.xlsa17_writer import refuse_unwritable, write_xlsa17
 from zerokin.errors import InvalidInput, ZerokinError, did_you_mean
@@ -126,6 +127,7 @@ def extract_xlsa17(
             )
         if _read_recipe(folder / RECIPE) == plan.layout.recipe:
             _say(f"{folder} is there already, of the same recipe", quiet=quiet)
+            native.unlink(missing_ok=True)  # of one that was killed when it had done all the rest
             return
         if not (native.exists() and plan.is_done_by(NativeFeatures(native))):
             _write(plan, writer, quiet=quiet)
@@ -144,6 +146,7 @@ class _Plan:
     extractor: Extractor
     pictures: Pictures
     digests: NDArray[np.uint8]
+    stamps: Stamps
     layout: Layout
 
     def is_done_by(self, file: NativeFeatures) -> bool:
@@ -167,6 +170,8 @@ def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) ->
     if not len(pictures):
         raise InvalidInput(f"{dataset.provenance.source} has no pictures to extract features of")
     names_bytes = len(joined_names(pictures.names))
+    # Before they are read: of one that changes meanwhile, the time is another afterwards.
+    stamps = picture_stamps(pictures)
     digests = picture_digests(pictures, quiet=quiet)
     recipe: dict[str, Any] = {
         **extractor.recipe(),
@@ -176,7 +181,8 @@ def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) ->
         "dtype": dtype,
     }
     shape = (len(pictures), extractor.width)
-    return _Plan(extractor, pictures, digests, Layout(shape, dtype, names_bytes, recipe))
+    layout = Layout(shape, dtype, names_bytes, recipe, stamped=True)
+    return _Plan(extractor, pictures, digests, stamps, layout)
 
 
 def picture_digests(pictures: Pictures, *, quiet: bool = True) -> NDArray[np.uint8]:
@@ -200,7 +206,9 @@ def picture_digests(pictures: Pictures, *, quiet: bool = True) -> NDArray[np.uin
 
 def _write(plan: _Plan, writer: FeatureWriter, *, quiet: bool) -> None:
     extractor, layout, names = plan.extractor, plan.layout, plan.pictures.names
-    begun = writer.begin(layout, plan.digests, names, block=extractor.view.batch_size)
+    begun = writer.begin(
+        layout, plan.digests, names, block=extractor.view.batch_size, stamps=plan.stamps
+    )
     done = begun.done
     if begun.differences is not None:
         _say(f"starting over, an earlier extraction differed: {begun.differences}", quiet=quiet)

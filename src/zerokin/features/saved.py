@@ -23,7 +23,7 @@ from zerokin.features.networks import (
 from zerokin.features.networks.weight_files import load_weights
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch
-from zerokin.files import read_versioned, replacing_folder
+from zerokin.files import read_versioned, refuse_other_folder, replacing_folder
 from zerokin.hierarchy import ClassHierarchy
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def write_features(
         A folder in which a learner may lie whose weights are the same: they are linked then.
     """
     folder = Path(folder)
-    if folder.exists() and not (folder / CONFIG).exists() and any(folder.iterdir()):
-        raise InvalidInput(f"{folder} holds something else than features: choose another folder")
+    refuse_other_folder(folder, CONFIG, "features")
     settings = asdict(learner.settings)
     config = {
         "format": FORMAT,

@@ -6,6 +6,7 @@ import csv
 import os
 from collections.abc import Callable, Sequence
 
+from zerokin.class_names import name_problem
 from zerokin.errors import InvalidInput, did_you_mean, listing
 from zerokin.files import existing
 from zerokin.hierarchy.wordnet import parse_wordnet_path
@@ -42,7 +43,9 @@ def read_taxonomy_csv(
     >>> from pathlib import Path
     >>> import tempfile
     >>> table = Path(tempfile.mkdtemp()) / "classes.csv"
-    >>> _ = table.write_text("name,order,family\nlynx,Carnivora,Felidae\nmole,,Talpidae\n")
+    >>> _ = table.write_text(
+    ...     "name,order,family\nlynx,Carnivora,Felidae\nmole,,Talpidae\n", encoding="utf-8"
+    ... )
     >>> read_taxonomy_csv(table, levels=("order", "family"))
     {'lynx': ('Carnivora', 'Felidae'), 'mole': (None, 'Talpidae')}
     """
@@ -77,6 +80,9 @@ def read_taxonomy_csv(
         name, *cells = (row[i].strip() for i in at)
         if not name:
             raise InvalidInput(f"{path}, row {number}: column {key!r} is empty")
+        wrong = name_problem(name)
+        if wrong is not None:
+            raise InvalidInput(f"{path}, row {number}: {wrong}")
         if name in found:
             raise InvalidInput(f"{path}, row {number}: {name!r} is also in row {line[name]}")
         line[name] = number

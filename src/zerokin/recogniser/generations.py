@@ -1,9 +1,10 @@
 """A folder whose content changes as a whole: a pointer, and the generation it points to.
 
 ``bundle.json`` names one sub-folder, the current generation, and the SHA-256 of each of its files.
-A change writes a complete new generation beside it, waits until it is on the disk, and then
-replaces the pointer by renaming. Whatever happens in between, the pointer leads to the old
-generation or to the new one, whole; what else lies around is removed by the next change.
+A change writes a complete new generation beside it, reads it back, waits until it is on the disk,
+and then replaces the pointer by renaming. Whatever happens in between, the pointer leads to the old
+generation or to the new one, whole. The generation before the current one is kept, so that the last
+change can be undone; what else lies around is removed by the next change.
 """
 
 from __future__ import annotations
@@ -14,38 +15,53 @@ import os
 import re
 import secrets
 import shutil
-import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from zerokin._version import __version__
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.files import naming, read_versioned, sha256
+from zerokin.files import naming, read_versioned
+from zerokin.recogniser.generation_files import (
+    Files,
+    check_files,
+    flattened,
+    hashes,
+    link_unchanged,
+    nested,
+    sync,
+    sync_tree,
+)
+from zerokin.temporaries import give_usual_rights
 
 FORMAT, VERSION = "zerokin-bundle", 1
 POINTER, LOCK = "bundle.json", ".lock"
 GENERATION = re.compile(r"v-[0-9a-f]{12}")
 PART = re.compile(r"\.v-[0-9a-f]{12}\.part")
-PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-HASH = re.compile(r"[0-9a-f]{64}")
 READS = 10
-FOR_PEOPLE = ("README.md",)
-"""Files that may be edited: nothing reads numbers or names from them."""
-
-Files = dict[str, str]
-"""The hash of every file of a generation by its path, whose parts are joined by ``/``."""
 Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """What ``bundle.json`` says: the name of the current generation, and its files."""
+    """What ``bundle.json`` says: the current generation, its files, and the one before it."""
 
     generation: str
     files: Files
+    former: Pointer | None = None
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Names of the generations that must stay."""
+        former = () if self.former is None else (self.former.generation,)
+        return (self.generation, *former)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``bundle.json`` says as plain data."""
+        former = {} if self.former is None else {"former": self.former.as_dict()}
+        return {"generation": self.generation, "files": nested(self.files), **former}
 
 
 def is_bundle(folder: str | os.PathLike[str]) -> bool:
@@ -64,12 +80,19 @@ def read_pointer(folder: Path) -> Pointer:
         version=VERSION,
         remedy="update zerokin, or fit the bundle anew",
     )
+    former = content.get("former")
+    if former is not None and not isinstance(former, dict):
+        raise InvalidInput(f"{path}: former must be an object")
+    return _parsed(content, path, former=None if former is None else _parsed(former, path))
+
+
+def _parsed(content: dict[str, Any], path: Path, *, former: Pointer | None = None) -> Pointer:
     generation = content.get("generation")
     if not isinstance(generation, str) or not GENERATION.fullmatch(generation):
         raise InvalidInput(
             f"{path}: generation {generation!r} is not a name such as v-0123456789ab"
         )
-    return Pointer(generation, dict(_flattened(content.get("files"), "", path)))
+    return Pointer(generation, dict(flattened(content.get("files"), "", path)), former)
 
 
 def read_generation(
@@ -77,7 +100,7 @@ def read_generation(
 ) -> tuple[Read, str]:
     """Check the files of the current generation and read them.
 
-    A writer may remove the generation while it is being read; then the new one is read.
+    Writers may remove the generation while it is being read; then the new one is read.
 
     Returns
     -------
@@ -88,7 +111,7 @@ def read_generation(
     for _ in range(READS):
         pointer = read_pointer(folder)
         try:
-            _check_files(folder, pointer)
+            check_files(folder / pointer.generation, pointer.files)
             return read(folder / pointer.generation), pointer.generation
         except (ZerokinError, OSError) as error:
             if read_pointer(folder) == pointer:
@@ -102,9 +125,10 @@ def write_generation(
     folder: str | os.PathLike[str],
     fill: Callable[[Path], None],
     *,
+    check: Callable[[Path], None] | None = None,
     based_on: str | None = None,
 ) -> str:
-    """Write a new generation, point to it, and remove what came before.
+    """Write a new generation, point to it, and remove all but the one before it.
 
     Parameters
     ----------
@@ -112,13 +136,15 @@ def write_generation(
         New, or holding a bundle.
     fill
         Writes everything into the empty folder it is given.
+    check
+        Reads what was written and raises if it is not what it should be: then nothing changes.
     based_on
         The generation that the change was made from: if another has come since, nothing is written.
 
     Returns
     -------
     str
-        The new generation's name.
+        The new generation's name; the current one's if nothing differs.
     """
     folder = Path(folder)
     refuse_other_content(folder)
@@ -131,35 +157,79 @@ def write_generation(
                     f"{folder} has been changed by somebody else since it was loaded: "
                     "load it again and repeat the change"
                 )
-            _remove_leftovers(folder, None if former is None else former.generation)
-            return _replace(folder, former, fill)
+            _remove_leftovers(folder, () if former is None else former.kept)
+            return _replace(folder, former, fill, check)
 
 
-def _replace(folder: Path, former: Pointer | None, fill: Callable[[Path], None]) -> str:
+def undo_generation(folder: str | os.PathLike[str], check: Callable[[Path], Read]) -> Read:
+    """Point to the generation before the current one, which stays as the one before it.
+
+    Parameters
+    ----------
+    folder
+        Holding a bundle.
+    check
+        Reads the former generation and raises if it cannot: then nothing changes.
+
+    Returns
+    -------
+    Read
+        What ``check`` read.
+    """
+    folder = Path(folder)
+    if not is_bundle(folder):
+        read_pointer(folder)  # says what is missing
+    with naming(folder, parts=folder), _locked(folder):
+        current = read_pointer(folder)
+        former = current.former
+        if former is None:
+            raise InvalidInput(f"{folder} has not been changed since it was made: nothing to undo")
+        check_files(folder / former.generation, former.files)
+        read = check(folder / former.generation)
+        now = Pointer(former.generation, former.files, Pointer(current.generation, current.files))
+        _write_pointer(folder, now)
+        _remove_leftovers(folder, now.kept)
+        return read
+
+
+def _replace(
+    folder: Path,
+    former: Pointer | None,
+    fill: Callable[[Path], None],
+    check: Callable[[Path], None] | None,
+) -> str:
     part = folder / f".v-{secrets.token_hex(6)}.part"
     part.mkdir()
     try:
         fill(part)
-        files = _hashes(part)
+        give_usual_rights(part, list(part.rglob("*")))
+        files = hashes(part)
         # What could not be read back is not written.
-        assert dict(_flattened(_nested(files), "", folder / POINTER)) == files
+        assert dict(flattened(nested(files), "", folder / POINTER)) == files
+        if check is not None:
+            check(part)
         if former is not None:
-            _link_unchanged(part, files, folder / former.generation)
+            before = folder / former.generation
+            if files == former.files and before.is_dir() and hashes(before) == files:
+                shutil.rmtree(part, ignore_errors=True)
+                return former.generation
+            link_unchanged(part, files, before)
         name = _free_name(folder, files)
-        _let_others_read(part, folder / LOCK)
-        _sync_tree(part)
+        sync_tree(part)
         part.rename(folder / name)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
+    last = None if former is None else Pointer(former.generation, former.files)
+    now = Pointer(name, files, last)
     try:
-        _sync(folder)
-        _write_pointer(folder, Pointer(name, files))
+        sync(folder)
+        _write_pointer(folder, now)
     except BaseException:
         if not is_bundle(folder) or read_pointer(folder).generation != name:
             shutil.rmtree(folder / name, ignore_errors=True)
         raise
-    _remove_leftovers(folder, name)
+    _remove_leftovers(folder, now.kept)
     return name
 
 
@@ -168,8 +238,7 @@ def _write_pointer(folder: Path, pointer: Pointer) -> None:
         "format": FORMAT,
         "version": VERSION,
         "written_by": f"zerokin {__version__}",
-        "generation": pointer.generation,
-        "files": _nested(pointer.files),
+        **pointer.as_dict(),
     }
     temporary = folder / f".{POINTER}.part"
     with temporary.open("w", encoding="utf-8") as file:
@@ -177,25 +246,7 @@ def _write_pointer(folder: Path, pointer: Pointer) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(folder / POINTER)
-    _sync(folder)
-
-
-def _check_files(folder: Path, pointer: Pointer) -> None:
-    """Refuse a generation in which a file is missing, changed or too many."""
-    root = folder / pointer.generation
-    if not root.is_dir():
-        raise InvalidInput(f"{folder} lacks {pointer.generation}, to which {POINTER} points")
-    for name, expected in pointer.files.items():
-        path = root / name
-        if not path.is_file() or path.is_symlink():
-            raise InvalidInput(f"{path} is missing: copy the bundle again, or fit it anew")
-        if name not in FOR_PEOPLE and sha256(path) != expected:
-            raise InvalidInput(
-                f"{path} has been changed or damaged: its SHA-256 is not the one noted"
-            )
-    for path in root.rglob("*"):
-        if not path.is_dir() and path.relative_to(root).as_posix() not in pointer.files:
-            raise InvalidInput(f"{path} does not belong to the bundle: remove it")
+    sync(folder)
 
 
 def refuse_other_content(folder: Path) -> None:
@@ -217,38 +268,11 @@ def _is_ours(name: str) -> bool:
     )
 
 
-def _remove_leftovers(folder: Path, current: str | None) -> None:
+def _remove_leftovers(folder: Path, kept: tuple[str, ...]) -> None:
     for path in folder.iterdir():
-        if path.is_dir() and path.name != current and _is_ours(path.name):
+        if path.is_dir() and path.name not in kept and _is_ours(path.name):
             shutil.rmtree(path, ignore_errors=True)
     (folder / f".{POINTER}.part").unlink(missing_ok=True)
-
-
-def _hashes(root: Path) -> Files:
-    paths = sorted(path for path in root.rglob("*") if path.is_file())
-    return {path.relative_to(root).as_posix(): sha256(path) for path in paths}
-
-
-def _link_unchanged(part: Path, files: Files, former: Path) -> None:
-    """Replace files that the former generation holds too by links to them."""
-    for name, expected in files.items():
-        old, new = former / name, part / name
-        # What is there counts, not what was noted: a damaged file is not passed on.
-        if not old.is_file() or old.is_symlink() or sha256(old) != expected:
-            continue
-        if old.samefile(new):  # linked when it was written
-            continue
-        link = new.with_name(f"{new.name}.link")
-        with suppress(OSError):  # a file system without links keeps the copy
-            os.link(old, link)
-            link.replace(new)
-
-
-def _let_others_read(part: Path, example: Path) -> None:
-    """Give files the rights that new files have here: some writers keep theirs to the owner."""
-    for path in part.rglob("*"):
-        if path.is_file():
-            path.chmod(stat.S_IMODE(example.stat().st_mode))
 
 
 def _free_name(folder: Path, files: Files) -> str:
@@ -258,52 +282,11 @@ def _free_name(folder: Path, files: Files) -> str:
     return f"v-{digest[:12]}"
 
 
-def _nested(files: Files) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for name, digest in files.items():
-        *folders, last = name.split("/")
-        branch = tree
-        for folder in folders:
-            branch = branch.setdefault(folder, {})
-        branch[last] = digest
-    return tree
-
-
-def _flattened(tree: Any, prefix: str, path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the files of a tree of plain names: nothing in it can lead out of the generation."""
-    if not isinstance(tree, dict) or not tree:
-        raise InvalidInput(
-            f"{path}: files{'' if not prefix else f' of {prefix}'} must be an object"
-        )
-    for name, value in tree.items():
-        if not PLAIN_NAME.fullmatch(name) or ".." in name:
-            raise InvalidInput(f"{path}: {name!r} is not a plain file name")
-        if isinstance(value, dict) and prefix.count("/") < 3:
-            yield from _flattened(value, f"{prefix}{name}/", path)
-        elif isinstance(value, str) and HASH.fullmatch(value):
-            yield prefix + name, value
-        else:
-            raise InvalidInput(f"{path}: {prefix}{name} has no SHA-256")
-
-
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Let one writer in at a time; the system frees the lock of a process that ends."""
     import fcntl
 
-    with (folder / LOCK).open("w") as file:
+    with (folder / LOCK).open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _sync_tree(root: Path) -> None:
-    for path in (*root.rglob("*"), root):
-        _sync(path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,13 +6,14 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zerokin.class_names import checked_name, checked_text
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.input import framed
@@ -209,11 +210,12 @@ class Recogniser:
         Parameters
         ----------
         name
-            Not taken yet.
+            Not taken yet, of at most 200 characters, none of them a control character; blanks
+            around it are left out.
         vector, attributes, text
             What is known of it, one of the three: a vector as the other classes have it; values of
             attributes by name, 0 for those left out; or a description in words, where the other
-            classes are known by descriptions.
+            classes are known by descriptions (at most 10,000 characters; lines end in line feeds).
 
         Warns
         -----
@@ -221,8 +223,8 @@ class Recogniser:
             If a value lies outside those of the other classes, or another class has the same name
             but for case and spaces.
         """
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidInput(f"a class needs a name: got {name!r}")
+        name = checked_name(name)
+        text = None if text is None else checked_text(text, of=name)
         with self._changing:
             known = self._known
             if name in known.classes.names:
@@ -238,7 +240,7 @@ class Recogniser:
             notes = class_notes(name, known.classes, attributes)
             # The copy is changed by assignment alone, so that answers under way keep the old one.
             classifier = copy(known.classifier).add_class(name, values)
-            self._known = Known(classifier, _extended(known.classes, name, values, text))
+            self._known = Known(classifier, known.classes.with_class(name, values, text))
         for note in notes:
             warnings.warn(note, ZerokinWarning, stacklevel=2)
         return self
@@ -259,7 +261,10 @@ class Recogniser:
         return self
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write a bundle, or replace the one in the folder, as a whole or not at all."""
+        """Write a bundle, or replace the one in the folder, as a whole or not at all.
+
+        What was written is read back before it counts. The bundle before is kept for `undo`.
+        """
         from zerokin.recogniser.saved import write_recogniser
 
         write_recogniser(self, folder)
@@ -279,19 +284,22 @@ class Recogniser:
 
         return read_recogniser(cls, folder, device=device)
 
+    @classmethod
+    def undo(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> Recogniser:
+        """Take back the last change of a bundle; again, and the change is back.
 
-def _extended(
-    classes: ClassTable, name: str, vector: NDArray[np.float64], text: str | None
-) -> ClassTable:
-    """Return the table with one more class at the end."""
-    vectors, described, taxonomy = classes.vectors, classes.descriptions, classes.taxonomy
-    if text is not None and described is None:
-        described = ("",) * len(classes)
-    return replace(
-        classes,
-        names=(*classes.names, name),
-        vectors=None if vectors is None else np.concatenate([vectors, vector[None]]),
-        descriptions=None if described is None else (*described, text or ""),
-        taxonomy=None if taxonomy is None else (*taxonomy, ()),
-        wnids=None,  # nobody says which concept the new one is
-    )
+        Parameters
+        ----------
+        folder
+            The bundle, which has been changed by `save` since it was made.
+        device
+            ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
+
+        Returns
+        -------
+        Recogniser
+            The bundle as it is now.
+        """
+        from zerokin.recogniser.saved import undo_recogniser
+
+        return undo_recogniser(cls, folder, device=device)

@@ -16,12 +16,20 @@ import numpy as np
 from zerokin._version import __version__
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.recogniser.generations import is_bundle, read_generation, write_generation
+from zerokin.recogniser.generation_files import same_files
+from zerokin.recogniser.generations import (
+    is_bundle,
+    read_generation,
+    undo_generation,
+    write_generation,
+)
 from zerokin.recogniser.model_card import filled_in_licence, model_card
+from zerokin.recogniser.read_back import refuse_difference
 from zerokin.recognition.answers.calibration import AnswerCalibration
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 if TYPE_CHECKING:
+    from zerokin.features.feature_learner import FeatureLearner
     from zerokin.recogniser.recogniser import Recogniser
 
 NETWORK, CLASSIFIER, EXAMPLES = "network", "classifier", "examples"
@@ -37,9 +45,28 @@ def write_recogniser(recogniser: Recogniser, folder: str | os.PathLike[str]) -> 
     based_on = origin[1] if origin is not None and origin[0] == place else None
     former = None if based_on is None else Path(folder) / based_on
     generation = write_generation(
-        folder, lambda root: fill(recogniser, root, former=former), based_on=based_on
+        folder,
+        lambda root: fill(recogniser, root, former=former),
+        check=lambda root: read_back(recogniser, root, former=former),
+        based_on=based_on,
     )
     recogniser._origin = (place, generation)
+
+
+def read_back(recogniser: Recogniser, root: Path, *, former: Path | None = None) -> None:
+    """Refuse what was written if it does not open, or answers otherwise than the recogniser."""
+    try:
+        # A network that was linked is the one that is in memory: reading it would tell nothing.
+        same = former is not None and same_files(root / NETWORK, former / NETWORK)
+        learner = recogniser.learner if same else None
+        found = read_parts(type(recogniser), root, device="cpu", learner=learner)
+        refuse_difference(found, recogniser)
+    # Whatever goes wrong here would go wrong for whoever opens the bundle.
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidInput(
+            f"what was written does not read back as it should ({reason}): nothing is changed"
+        ) from error
 
 
 def fill(recogniser: Recogniser, root: Path, *, former: Path | None = None) -> None:
@@ -75,30 +102,53 @@ def read_recogniser(
     kind: type[Recogniser], folder: str | os.PathLike[str], *, device: str | None = None
 ) -> Recogniser:
     """Read a bundle, refusing whatever is damaged or does not fit together."""
+    recogniser, generation = read_generation(
+        folder, lambda root: read_parts(kind, root, device=device)
+    )
+    recogniser._origin = (str(Path(folder).resolve()), generation)
+    return recogniser
+
+
+def undo_recogniser(
+    kind: type[Recogniser], folder: str | os.PathLike[str], *, device: str | None = None
+) -> Recogniser:
+    """Go back to the bundle before the last change, and read it."""
 
     def read(root: Path) -> Recogniser:
-        from zerokin.features.feature_learner import FeatureLearner
-
-        about = _read_json(root / ABOUT)
-        classifier = ZeroShotClassifier.load(root / CLASSIFIER)
-        learner = FeatureLearner.load(root / NETWORK, device=device)
-        recogniser = kind(
-            learner,
-            classifier,
-            _read_classes(root / CLASSES, about, classifier),
-            calibrations=_read_calibrations(root / ANSWERS),
-            examples=_read_examples(root / EXAMPLES),
-            metrics=_read_json(root / METRICS),
-            about=about.get("about") if isinstance(about.get("about"), dict) else {},
-        )
-        licence = filled_in_licence((root / CARD).read_text(encoding="utf-8", errors="replace"))
-        if licence is not None:
-            recogniser.about["licence"] = licence
-        _refuse_misfits(recogniser, root)
+        recogniser = read_parts(kind, root, device=device)
+        recogniser._origin = (str(Path(folder).resolve()), root.name)
         return recogniser
 
-    recogniser, generation = read_generation(folder, read)
-    recogniser._origin = (str(Path(folder).resolve()), generation)
+    return undo_generation(folder, read)
+
+
+def read_parts(
+    kind: type[Recogniser],
+    root: Path,
+    *,
+    device: str | None = None,
+    learner: FeatureLearner | None = None,
+) -> Recogniser:
+    """Read what `fill` wrote; the network, too, unless it is known already."""
+    about = _read_json(root / ABOUT)
+    classifier = ZeroShotClassifier.load(root / CLASSIFIER)
+    if learner is None:
+        from zerokin.features.feature_learner import FeatureLearner
+
+        learner = FeatureLearner.load(root / NETWORK, device=device)
+    recogniser = kind(
+        learner,
+        classifier,
+        _read_classes(root / CLASSES, about, classifier),
+        calibrations=_read_calibrations(root / ANSWERS),
+        examples=_read_examples(root / EXAMPLES),
+        metrics=_read_json(root / METRICS),
+        about=about.get("about") if isinstance(about.get("about"), dict) else {},
+    )
+    licence = filled_in_licence((root / CARD).read_text(encoding="utf-8", errors="replace"))
+    if licence is not None:
+        recogniser.about["licence"] = licence
+    _refuse_misfits(recogniser, root)
     return recogniser
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.class_names import checked_names_of
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, did_you_mean, listing
 
@@ -30,13 +31,13 @@ class KnownClasses:
         class of its own, and none is unseen.
         """
         if semantics is None:
-            names = np.unique(y)
+            names = checked_names_of(np.unique(y))
             return cls(names, np.eye(len(names)))
         if isinstance(semantics, ClassTable):
-            return cls(np.array(semantics.names), np.array(semantics.semantics))
+            return cls(np.array(checked_names_of(semantics.names)), np.array(semantics.semantics))
         if isinstance(semantics, Mapping):
             vectors = _matrix(list(semantics.values()))
-            return cls(np.array(list(semantics)), vectors)
+            return cls(np.array(checked_names_of(list(semantics))), vectors)
         vectors = _matrix(semantics)
         return cls(np.arange(len(vectors)), vectors)
 

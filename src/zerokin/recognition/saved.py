@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zerokin._version import __version__
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.normaliser import Affine, FeatureNormaliser, signed_root, unit_length
-from zerokin.files import read_versioned, replacing_folder
+from zerokin.files import read_versioned, refuse_other_folder, replacing_folder
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognition.prototypes import PrototypeRule
 
@@ -29,11 +29,12 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
     from safetensors.numpy import save_file
 
     folder = Path(folder)
-    if folder.exists() and not (folder / CONFIG).exists() and any(folder.iterdir()):
-        raise InvalidInput(
-            f"{folder} holds something else than a classifier: choose another folder"
-        )
+    refuse_other_folder(folder, CONFIG, "a classifier")
     names = model.classes_.tolist()
+    try:
+        _class_names(names)  # as it will be read
+    except ValueError as error:
+        raise InvalidInput(f"cannot write {folder}: {error}") from error
     config = {
         "format": FORMAT,
         "version": VERSION,
@@ -47,7 +48,9 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
     }
     with replacing_folder(folder) as temporary:
         save_file(_numbers(model), temporary / NUMBERS)
-        (temporary / CONFIG).write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n")
+        (temporary / CONFIG).write_text(
+            json.dumps(config, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
         if model.hierarchy_ is not None:
             model.hierarchy_.save(temporary / HIERARCHY)
 

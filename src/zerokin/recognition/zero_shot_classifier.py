@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from zerokin.class_names import checked_names_of
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
@@ -238,6 +239,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.classes_.dtype.kind in "iu" and not isinstance(name, int | np.integer):
             raise InvalidInput(f"classes are called by number here: {name!r} is none")
+        checked_names_of([name])
         if name in self.classes_:
             raise InvalidInput(f"there is a class {name!r} already: remove it or choose a name")
         unit = unit_rows(vector[None], [str(name)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from zerokin.report.bars import ablation_panels, draw_bars
 from zerokin.report.comparison import comparison_lines
 from zerokin.report.few_shot import few_shot_ablation_lines, few_shot_lines
 from zerokin.report.tables import Lines
+from zerokin.temporaries import scratch_folder
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -116,8 +116,8 @@ def _svg(draw: Callable[[Path], None]) -> Markup:
     """Return a drawing as it stands within a page."""
     from markupsafe import Markup
 
-    with tempfile.TemporaryDirectory(prefix="zerokin-") as folder:
-        path = Path(folder) / "figure.svg"
+    with scratch_folder() as folder:
+        path = folder / "figure.svg"
         draw(path)
         text = path.read_text(encoding="utf-8")
     # Matplotlib escapes names. Declarations before the drawing and its metadata are for files.

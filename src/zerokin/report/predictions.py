@@ -24,7 +24,10 @@ def write_predictions(
     if path is None:
         _write(sys.stdout, samples, names, scores)
         return
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
         _write(file, samples, names, scores)
 
 

@@ -45,7 +45,9 @@ def vector_table(
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "vectors.csv"
-    >>> _ = path.write_text("wnid,d0,d1\nn01532829,0.5,2\nn01558993,1,-3\n")
+    >>> _ = path.write_text(
+    ...     "wnid,d0,d1\nn01532829,0.5,2\nn01558993,1,-3\n", encoding="utf-8"
+    ... )
     >>> keys, vectors = vector_table(path)
     >>> keys, vectors.tolist()
     (['n01532829', 'n01558993'], [[0.5, 2.0], [1.0, -3.0]])

@@ -57,7 +57,7 @@ class VectorFile:
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "tiny.txt"
-    >>> _ = path.write_text("zebra 1 2\nwhale 3 4\n")
+    >>> _ = path.write_text("zebra 1 2\nwhale 3 4\n", encoding="utf-8")
     >>> file = VectorFile.recognise(path)
     >>> [(entry.word, file.vector(entry).tolist()) for entry in file.entries()]
     [(b'zebra', [1.0, 2.0]), (b'whale', [3.0, 4.0])]

@@ -57,7 +57,7 @@ def word_vectors(
     >>> import tempfile
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "tiny.vec"
-    >>> _ = path.write_text("3 2\nblack 1 0\nbear 0 3\npolar_bear 5 5\n")
+    >>> _ = path.write_text("3 2\nblack 1 0\nbear 0 3\npolar_bear 5 5\n", encoding="utf-8")
     >>> word_vectors(["black+bear", "Polar_Bear"], path)
     array([[0.5, 1.5],
            [5. , 5. ]])

@@ -16,6 +16,7 @@ from zerokin.data.readers.split_files import drawn_folds
 from zerokin.data.splits import Split
 from zerokin.errors import MissingFile, did_you_mean
 from zerokin.files import existing
+from zerokin.locales import as_text, as_typed, on_disk
 
 TEST_FOLDER = "test"
 NEAR = 0.8
@@ -44,7 +45,7 @@ def read_folder(source: str, folder: Path) -> Dataset:
         raise InvalidDataset(source, table.problems)
     labels = np.array([table.positions[sample.class_name] for sample in samples], dtype=np.int64)
     return Dataset(
-        name=folder.resolve().name,
+        name=as_text(folder.resolve().name),
         classes=table.classes(),
         inputs=FolderPictures(folder, [sample.name for sample in samples]),
         labels=labels,
@@ -63,13 +64,14 @@ class _Sample:
 def _find_samples(folder: Path, table: OwnClasses) -> list[_Sample]:
     """List the pictures of every class; note folders that are no class and classes without one."""
     samples = []
-    folders = {path.name for path in folder.iterdir() if path.is_dir() and path.name[0] != "."}
+    inside = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
+    folders = {as_typed(path.name) for path in inside}
     # A class with a folder of its own is not what another folder is a misspelling of.
     without = [name for name in table.names if name not in folders]
     if TEST_FOLDER not in table.positions and TEST_FOLDER in folders:
         folders.remove(TEST_FOLDER)
         test = folder / TEST_FOLDER
-        for class_name in sorted(path.name for path in test.iterdir() if path.is_dir()):
+        for class_name in sorted(as_typed(path.name) for path in test.iterdir() if path.is_dir()):
             below = f"{TEST_FOLDER}/{class_name}"
             samples += _class_samples(folder, below, class_name, table, without)
     for class_name in sorted(folders):
@@ -87,7 +89,7 @@ def _find_samples(folder: Path, table: OwnClasses) -> list[_Sample]:
 def _class_samples(
     folder: Path, below: str, class_name: str, table: OwnClasses, without: list[str]
 ) -> list[_Sample]:
-    pictures = list_folder(folder / below)
+    pictures = list_folder(on_disk(folder / below))
     if class_name not in table.positions:
         if pictures:
             hint = did_you_mean(class_name, without, nearness=NEAR)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.class_names import name_problem, text_problem, with_line_feeds
 from zerokin.data.classes import ClassTable
 from zerokin.data.readers.split_files import TAXONOMY_LEVELS
 from zerokin.data.readers.tables import Row, read_own_table
@@ -48,8 +49,11 @@ class OwnClasses:
                 "need one of them"
             )
         for row, role in zip(self.rows, self.roles, strict=True):
+            wrong = name_problem(row["name"])
             if not row["name"]:
                 self.problems.append(f"{self.path}, row {row.number}: the class has no name")
+            elif wrong is not None:
+                self.problems.append(f"{self.path}, row {row.number}: {wrong}")
             if not row.fits:
                 self.problems.append(
                     f"{self._place(row)}: {len(row.cells)} values, but the header has {len(row)} "
@@ -112,7 +116,11 @@ class OwnClasses:
     def _descriptions(self) -> tuple[str, ...] | None:
         if "description" not in self._columns():
             return None
-        texts = tuple(row["description"] for row in self.rows)
+        texts = tuple(with_line_feeds(row["description"]) for row in self.rows)
+        for row, text in zip(self.rows, texts, strict=True):
+            wrong = text_problem(text)
+            if wrong is not None:
+                self.problems.append(f"{self._place(row)}: {wrong}")
         absent = [row["name"] for row in self.rows if row.fits and not row["description"]]
         if absent and not self.attributes:
             self.problems.append(f"{self.path} has no description for {listing(absent)}")

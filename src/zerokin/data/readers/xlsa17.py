@@ -32,6 +32,7 @@ from zerokin.data.readers.split_files import (
 from zerokin.data.splits import NO_SAMPLES, Split, split_by_class
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean, listing
 from zerokin.files import existing
+from zerokin.locales import as_text
 
 
 def read_xlsa17(source: str, folder: Path, *, features: str | None = None) -> Dataset:
@@ -57,7 +58,7 @@ def read_xlsa17(source: str, folder: Path, *, features: str | None = None) -> Da
     labels = None if chosen is None else _labels(chosen, len(att_splits.names))
     files = published_files(folder) + ([] if chosen is None else [chosen])
     return Dataset(
-        name=folder.resolve().name,
+        name=as_text(folder.resolve().name),
         classes=class_table(att_splits, folder),
         inputs=None if chosen is None else _features(chosen),
         labels=labels,

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+import numpy as np
 
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
 from zerokin.evaluation.ablation.methods import ZERO_SHOT
 from zerokin.evaluation.ablation.readings import Files, Readings, joined_readings
+from zerokin.evaluation.ablation.zero_shot import refuse_without_semantics
 from zerokin.evaluation.few_shot.comparison import find_few_shot_methods
 from zerokin.evaluation.few_shot.evaluation import EpisodePlan, FewShotEvaluation
 from zerokin.evaluation.few_shot.selection import choose_on_episodes
 from zerokin.evaluation.method import Params
 from zerokin.evaluation.selection import Selector
-from zerokin.evaluation.settings import Evaluation
+from zerokin.evaluation.settings import Evaluation, refuse_unmeasurable
 
 Results = list[dict[str, Any]]
 
 
-def check(dataset: Dataset) -> None:
-    """Refuse data without validation classes that are apart from all training."""
+def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) -> None:
+    """Refuse data without validation classes apart from all training, or too small for episodes."""
     if len(dataset.split.folds) != 1:
         raise InvalidInput(
             f"{dataset.name} has {len(dataset.split.folds)} validation folds: a few-shot ablation "
             "needs exactly one, as mini-ImageNet has"
         )
+    zero_shot = [row for row in config.rows if row.method in ZERO_SHOT]
+    for row in zero_shot:
+        refuse_without_semantics(dataset, row)
+    if zero_shot and not validation_only:
+        refuse_unmeasurable(dataset, "pure")
+    if len(zero_shot) < len(config.rows):
+        blank = dataset.with_inputs(np.zeros((len(dataset), 1), np.float32))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZerokinWarning)  # it comes when the row is measured
+            for shots in config.shots:
+                # Draws episodes, or says why there cannot be any.
+                FewShotEvaluation(
+                    blank, EpisodePlan(shots=shots, episodes=1, validation_episodes=1), quiet=True
+                )
 
 
 def train(

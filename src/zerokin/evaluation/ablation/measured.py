@@ -65,7 +65,10 @@ class MeasuredRows:
 
     def _path(self, row: RowPlan, files: list[Files]) -> Path:
         # The note beside a reading tells its network, recipe and how the training went.
-        notes = [[path.with_suffix(".json").read_text() for path in of.values()] for of in files]
+        notes = [
+            [path.with_suffix(".json").read_text(encoding="utf-8") for path in of.values()]
+            for of in files
+        ]
         # What a row does not say was not always there to be said.
         said = {name: value for name, value in asdict(row).items() if value is not None}
         if row.semantics is not None:

@@ -124,7 +124,7 @@ class Readings:
             np.save(temporary, whole)
         about_it = {**about, "history": [vars(epoch) for epoch in learner.history_]}
         with replacing(note) as temporary:
-            temporary.write_text(json.dumps(about_it) + "\n")
+            temporary.write_text(json.dumps(about_it) + "\n", encoding="utf-8")
         return path
 
     def _trained(self, plan: NetworkPlan, dataset: Dataset, part: str, seed: int) -> FeatureLearner:

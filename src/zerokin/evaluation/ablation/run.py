@@ -74,7 +74,7 @@ def run_ablation(
     """
     way = few_shot if config.setting == "few-shot" else zero_shot
     dataset = load_dataset(data, split=split)
-    way.check(dataset)
+    way.check(dataset, config, validation_only=validation_only)
     readings = Readings(
         dataset,
         config.stored_side,

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
+from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
+from zerokin.errors import InvalidInput
 from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
 from zerokin.evaluation.ablation.methods import method_for
 from zerokin.evaluation.ablation.readings import Files, Readings, joined_readings
 from zerokin.evaluation.selection import Goal, Selector, refuse_without_folds
-from zerokin.evaluation.settings import Evaluation
+from zerokin.evaluation.settings import Evaluation, refuse_unmeasurable
 from zerokin.features.network_settings import NetworkSettings
 
 MEASURED: tuple[Goal, ...] = ("pure", "generalised")
 
 
-check = refuse_without_folds
+def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) -> None:
+    """Refuse data that could not be measured once networks are trained."""
+    refuse_without_folds(dataset)
+    for row in config.rows:
+        refuse_without_semantics(dataset, row)
+    if not validation_only:
+        for setting in MEASURED:
+            refuse_unmeasurable(dataset, setting)
+
+
+def refuse_without_semantics(dataset: Dataset, row: RowPlan) -> None:
+    """Refuse a row that needs vectors or a taxonomy of classes where there are none."""
+    if row.semantics is None:
+        dataset.semantics  # noqa: B018  says what is missing
+    if row.method.endswith("-taxonomy") and dataset.classes.taxonomy is None:
+        raise InvalidInput(
+            f"row {row.name!r}: {row.method} needs a taxonomy, and {dataset.name} has none: take "
+            "another method"
+        )
 
 
 def train(

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from zerokin.errors import InvalidInput
 from zerokin.files import replacing
+from zerokin.temporaries import remove_leftovers
 
 NAME = "checkpoint.safetensors"
 FORMAT = "zerokin-checkpoint-1"
@@ -70,6 +71,8 @@ def tidy(folder: Path, names: Iterable[str]) -> None:
     except OSError as error:
         raise InvalidInput(f"cannot write to folder {folder}: {error.strerror}") from error
     for name in names:
+        remove_leftovers(folder / name)
+        # As earlier versions called them.
         stem, dot, suffix = name.partition(".")
         for half in folder.glob(f".{stem}.*.part{dot}{suffix}"):
             half.unlink(missing_ok=True)

@@ -51,7 +51,7 @@ class TrainingLog:
         if self.path is None or not self.path.exists():
             return
         kept = []
-        for line in self.path.read_text().splitlines():
+        for line in self.path.read_text(encoding="utf-8").splitlines():
             try:
                 record = json.loads(line)
             except json.JSONDecodeError:
@@ -59,12 +59,12 @@ class TrainingLog:
             if isinstance(record, dict) and record.get("step", 0) <= step:
                 kept.append(line + "\n")
         with replacing(self.path) as temporary:
-            temporary.write_text("".join(kept))
+            temporary.write_text("".join(kept), encoding="utf-8")
 
     def write(self, record: dict[str, Any]) -> None:
         """Write one record, which has a ``step``."""
         if self.path is not None:
-            with naming(self.path), self.path.open("a") as file:
+            with naming(self.path), self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
         if self._board is not None:
             for name, value in _numbers(record):

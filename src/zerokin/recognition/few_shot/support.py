@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.class_names import checked_names_of
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing
 from zerokin.recognition.class_labels import KnownClasses, Positions
@@ -30,11 +31,11 @@ class ClassesWithSemantics:
     def of(cls, semantics: Any, y: NDArray[Any]) -> ClassesWithSemantics:
         """Read semantics as `KnownClasses.of` does; vectors may be zero or not finite."""
         if semantics is None:
-            names = np.unique(y)
+            names = checked_names_of(np.unique(y))
             known = KnownClasses(names, np.zeros((len(names), 0)))
         elif isinstance(semantics, ClassTable) and semantics.vectors is not None:
             vectors = np.array(semantics.vectors, dtype=np.float64)
-            known = KnownClasses(np.array(semantics.names), vectors)
+            known = KnownClasses(np.array(checked_names_of(semantics.names)), vectors)
         elif isinstance(semantics, Mapping) and not semantics:
             raise InvalidInput("semantics is empty: give a vector for every base class, or None")
         else:
@@ -56,7 +57,7 @@ class ClassesWithSemantics:
                 f"shot_labels: unknown class {str(new[0])!r}: classes are called by number here"
             )
         classes = KnownClasses(
-            np.concatenate([known.names, new]) if len(new) else known.names,
+            np.concatenate([known.names, checked_names_of(new)]) if len(new) else known.names,
             np.concatenate([known.vectors, np.zeros((len(new), known.vectors.shape[1]))]),
         )
         usable = np.concatenate([self.usable, np.zeros(len(new), dtype=bool)])
