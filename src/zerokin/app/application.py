@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zerokin._version import __version__
+from zerokin.app.upload_store import UploadStore, upload_root
 from zerokin.errors import MissingExtra
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from zerokin.app.service import Service
-    from zerokin.app.upload_store import UploadStore
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TIDY_SECONDS = 60.0  # between looks for uploads that nobody uses any more
@@ -57,7 +57,6 @@ def create_app(
     from zerokin.app.request_body import BodyReader
     from zerokin.app.style import CSS
     from zerokin.app.upload_routes import upload_routes
-    from zerokin.app.upload_store import UploadStore, upload_root
 
     folder = Path(tempfile.mkdtemp(prefix="uploads-", dir=upload_root()))
     uploads = UploadStore(folder, service.limits)
@@ -138,7 +137,11 @@ def is_loopback(host: str) -> bool:
 
 
 def stay_local() -> None:
-    """Keep the libraries from calling home; to be called before they are imported."""
+    """Keep the libraries from calling home, and Gradio's files in a folder that is cleared away.
+
+    To be called before they are imported.
+    """
+    upload_root()
     for name, value in (
         ("GRADIO_ANALYTICS_ENABLED", "False"),
         ("HF_HUB_DISABLE_TELEMETRY", "1"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from zerokin.app.application import create_app, is_loopback, stay_local
 from zerokin.app.limits import Limits
+from zerokin.app.upload_store import release_upload_root
 from zerokin.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def serve(
             )
         finally:
             service.close()
+            release_upload_root()
 
 
 def _one_thread_for_blas() -> None:

@@ -163,14 +163,22 @@ def plain_name(name: str) -> str:
     return short.lstrip(".") or "upload"
 
 
+_held = ExitStack()
+
+
 @cache
 def upload_root() -> Path:
     """Return this process's folder for uploads; those of processes that were killed are removed.
 
     It is Gradio's folder for uploads, too, as long as the process lives.
     """
-    held = ExitStack()
-    folder = held.enter_context(scratch_folder())
-    atexit.register(held.close)
+    folder = _held.enter_context(scratch_folder())
+    atexit.register(release_upload_root)
     os.environ["GRADIO_TEMP_DIR"] = str(folder)
     return folder
+
+
+def release_upload_root() -> None:
+    """Remove the folder for uploads; another one is made when it is next asked for."""
+    upload_root.cache_clear()
+    _held.close()
