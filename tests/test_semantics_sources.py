@@ -15,7 +15,6 @@ from zerokin.data.class_semantics import with_semantics
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, MissingFile
 from zerokin.recogniser.class_vectors import encoder_of
-from zerokin.recogniser.recogniser import _extended
 from zerokin.semantics import taxonomy_vectors, wordnet_definitions
 
 
@@ -190,7 +189,7 @@ def test_a_text_is_enough_for_a_class_where_texts_alone_made_the_vectors(source,
 
 def test_a_class_that_is_added_leaves_no_wnids_behind():
     table = ClassTable(("dog", "cat"), np.eye(2), wnids=("n00000001", "n00000002"))
-    more = _extended(table, "okapi", np.ones(2), None)
+    more = table.with_class("okapi", np.ones(2), None)
     assert more.problems() == []
     assert more.select(np.array([2, 0])).names == ("okapi", "dog")
 
