@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
+from zerokin.matrices import refuse_too_large
 
 
 def training_samples(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -19,7 +20,7 @@ def training_samples(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDAr
         check_classification_targets(labels)
     except ValueError as error:
         raise InvalidInput(f"y: {_one_line(error)}") from error
-    return refuse_not_finite(features, "X"), labels
+    return refuse_too_large(refuse_not_finite(features, "X"), "X"), labels
 
 
 def new_samples(estimator: Any, X: Any) -> NDArray[Any]:
@@ -34,7 +35,7 @@ def new_samples(estimator: Any, X: Any) -> NDArray[Any]:
     zerokin.errors.InvalidInput: X has 3 features, but ZeroShotClassifier is expecting 4 features
     as input: give features that were read as those it was fitted on
     """
-    return refuse_not_finite(_validated(estimator, X, reset=False), "X")
+    return refuse_too_large(refuse_not_finite(_validated(estimator, X, reset=False), "X"), "X")
 
 
 def refuse_not_finite(matrix: NDArray[Any], what: str) -> NDArray[Any]:

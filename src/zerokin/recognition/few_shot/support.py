@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.data.classes import ClassTable
-from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing
-from zerokin.recognition.class_labels import KnownClasses, Positions
+from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing, shown
+from zerokin.matrices import real_array, refuse_too_large
+from zerokin.recognition.class_labels import KnownClasses, Positions, class_names
 from zerokin.recognition.samples import refuse_not_finite
 
 
@@ -34,7 +35,7 @@ class ClassesWithSemantics:
             known = KnownClasses(names, np.zeros((len(names), 0)))
         elif isinstance(semantics, ClassTable) and semantics.vectors is not None:
             vectors = np.array(semantics.vectors, dtype=np.float64)
-            known = KnownClasses(np.array(semantics.names), vectors)
+            known = KnownClasses(class_names(semantics.names), vectors)
         elif isinstance(semantics, Mapping) and not semantics:
             raise InvalidInput("semantics is empty: give a vector for every base class, or None")
         else:
@@ -49,6 +50,10 @@ class ClassesWithSemantics:
         known by its shots alone, and a `ZerokinWarning` says so.
         """
         known, given = self.classes, np.asarray(shot_labels)
+        if given.dtype.kind not in "Uiuf" or (given.dtype.kind == "f" and np.isnan(given).any()):
+            raise InvalidInput(
+                f"shot_labels must be names or whole numbers: got {shown(shot_labels)}"
+            )
         by_position = given.dtype.kind in "iu" and known.names.dtype.kind not in "iu"
         new = given[:0] if by_position else np.setdiff1d(given, known.names)
         if len(new) and (given.dtype.kind in "iu") != (known.names.dtype.kind in "iu"):
@@ -58,6 +63,7 @@ class ClassesWithSemantics:
         classes = KnownClasses(
             np.concatenate([known.names, new]) if len(new) else known.names,
             np.concatenate([known.vectors, np.zeros((len(new), known.vectors.shape[1]))]),
+            named=known.named,
         )
         usable = np.concatenate([self.usable, np.zeros(len(new), dtype=bool)])
         labels = classes.positions(given, "shot_labels")
@@ -81,11 +87,8 @@ class ClassesWithSemantics:
 
 def checked_shots(shots: Any, shot_labels: Any, n_features: int) -> NDArray[Any]:
     """Return the shots (n, d_f), refusing what cannot be used."""
-    try:
-        matrix: NDArray[Any] = np.asarray(shots)
-        matrix = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput("shots must be a matrix of numbers (n, d_f)") from error
+    matrix = real_array(shots, "shots", "a matrix of numbers (n, d_f)")
+    matrix = matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
     if matrix.ndim != 2:
         raise InvalidInput(f"shots must be a matrix (n, d_f): got shape {matrix.shape}")
     if not len(matrix):
@@ -97,4 +100,4 @@ def checked_shots(shots: Any, shot_labels: Any, n_features: int) -> NDArray[Any]
     if shot_labels is None or np.shape(shot_labels) != (len(matrix),):
         got = "none" if shot_labels is None else f"shape {np.shape(shot_labels)}"
         raise InvalidInput(f"{len(matrix)} shots need as many shot_labels: got {got}")
-    return refuse_not_finite(matrix, "shots")
+    return refuse_too_large(refuse_not_finite(matrix, "shots"), "shots")
