@@ -62,7 +62,7 @@ class Real:
         if number and self._holds(value):  # type: ignore[arg-type]
             return None
         said = self.words or f"be {self._described()}"
-        if self.words and not number:
+        if not number and "number" not in said:
             said = "be a number"
         return f"{name} must {said}: got {shown(value)}"
 

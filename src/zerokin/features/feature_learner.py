@@ -33,6 +33,7 @@ from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Targets
 from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.of_dataset import build_hierarchy
 
 
@@ -178,11 +179,9 @@ class FeatureLearner:
     def prepare(self, dataset: Dataset, hierarchy: ClassHierarchy | None = None) -> FeatureLearner:
         """Make the network for a data set without training it."""
         settings = self.settings
-        if hierarchy is not None and hierarchy.n_classes != len(dataset.classes):
-            raise InvalidInput(
-                f"the hierarchy has {hierarchy.n_classes} classes, but {dataset.split_name} of "
-                f"{dataset.name} has {len(dataset.classes)}: group those, or give none"
-            )
+        if hierarchy is not None:
+            beside = f"{dataset.split_name} of {dataset.name}"
+            hierarchy = aligned_hierarchy(hierarchy, dataset.classes.names, beside=beside)
         self.hierarchy_ = hierarchy or self._superclasses(dataset)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.recipe.seed)

@@ -10,8 +10,9 @@ import numpy as np
 
 from zerokin.evaluation.peers.distances import squared_distances
 from zerokin.evaluation.peers.linear_models import fit_linear_models
-from zerokin.evaluation.peers.peer import Peer
+from zerokin.evaluation.peers.peer import RIDGE, Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Ranges, Real
 
 
 @dataclass
@@ -38,6 +39,7 @@ class SynC(Peer):
     reference: ClassVar[str] = (
         "Changpinyo, Chao, Gong & Sha, Synthesized Classifiers for Zero-Shot Learning, CVPR 2016"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"sigma": Real(1e-3, 1e3), "lam": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "sigma": (0.7, 1.0, 1.4, 2.0),
         "lam": (1.0, 10.0, 100.0),
