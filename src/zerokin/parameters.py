@@ -105,9 +105,10 @@ class Integer:
     Parameters
     ----------
     low, high
-        Ends of the interval.
+        Ends of the interval; None for none above.
     words
-        What to say of numbers outside, such as ``"be at least 1"``; by default it is made.
+        What to say of numbers outside, such as ``"be at least 1"``; by default it is made. One
+        with ``{name}`` and ``{value}`` in it is the whole line.
 
     Examples
     --------
@@ -116,16 +117,18 @@ class Integer:
     """
 
     low: int = 0
-    high: int = LARGEST_INTEGER
+    high: int | None = LARGEST_INTEGER
     words: str | None = None
 
     def refusal(self, name: str, value: object) -> str | None:
         """Return the line that refuses a value, or None if it fits."""
         whole = is_whole(value)
-        if whole and self.low <= value <= self.high:  # type: ignore[operator]
+        if whole and self.low <= value and (self.high is None or value <= self.high):  # type: ignore[operator]
             return None
-        top = "" if self.high == LARGEST_INTEGER else f" to {self.high:,}"
+        top = "" if self.high in (None, LARGEST_INTEGER) else f" to {self.high:,}"
         said = self.words or f"be a whole number from {self.low}{top}"
+        if "{value}" in said:
+            return said.format(name=name, value=shown(value))
         if not whole and "whole number" not in said:
             said = "be a whole number"
         return f"{name} must {said}: got {shown(value)}"

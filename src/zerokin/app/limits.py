@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from zerokin.errors import InvalidInput
+from zerokin.parameters import Integer, Ranges, check_parameters
 
 MEGABYTE = 1_000_000
 
@@ -33,7 +34,10 @@ class Limits:
     batch_pictures: int = 1000
     unpacked: int = 4
 
+    _parameter_ranges: ClassVar[Ranges] = dict.fromkeys(
+        ("upload_bytes", "pixels", "waiting", "batch_pictures", "unpacked"),
+        Integer(1, words="be at least 1"),
+    )
+
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if value < 1:
-                raise InvalidInput(f"{name} must be at least 1: got {value}")
+        check_parameters(self)

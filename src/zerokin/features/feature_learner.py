@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -35,6 +35,7 @@ from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.of_dataset import build_hierarchy
+from zerokin.parameters import DEVICE, InstanceOf, Optional, Ranges, check_arguments
 
 
 class FeatureLearner:
@@ -72,6 +73,12 @@ class FeatureLearner:
     history_: list[Epoch]
     classes_: list[str] | None
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        **NetworkSettings._parameter_ranges,
+        "recipe": Optional(InstanceOf(Recipe, "a Recipe")),
+        "device": Optional(DEVICE),
+    }
+
     def __init__(
         self,
         backbone: str = "tf_efficientnet_lite0",
@@ -88,6 +95,7 @@ class FeatureLearner:
                     f"unknown setting {name!r}{did_you_mean(name, known)} "
                     f"(known: {', '.join(known)})"
                 )
+        check_arguments(self._parameter_ranges, recipe=recipe, device=device)
         self.settings = NetworkSettings(backbone=backbone, mode=mode, **settings)
         self.recipe = recipe or Recipe()
         chosen_device(device)  # refuses what cannot be had; which GPU is asked again when needed

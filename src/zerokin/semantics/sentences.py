@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, MissingExtra, MissingFile, did_you_mean, listing
+from zerokin.parameters import DEVICE, Integer, Optional, check_arguments
 from zerokin.semantics.names import checked_names, plain_name
 
 #: Encoders that come as a Python package: short name, distribution, module, folder inside it.
@@ -94,8 +95,14 @@ def sentence_vectors(
     blank = [i for i, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
     if blank or not texts:
         raise InvalidInput(f"texts without a word in them: {listing(blank) or 'all'}")
-    if batch_size < 1:
-        raise InvalidInput(f"batch_size={batch_size}: give at least 1")
+    check_arguments(
+        {
+            "batch_size": Integer(1, words="{name}={value}: give at least 1"),
+            "device": Optional(DEVICE),
+        },
+        batch_size=batch_size,
+        device=device,
+    )
     if find_spec("sentence_transformers") is None:
         raise MissingExtra("encoding sentences", "text")
     folder = _folder(model)

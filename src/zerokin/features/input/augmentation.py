@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import inf
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.device import sent
+from zerokin.parameters import Boolean, Ranges, Real, Several, check_parameters
 
 LUMA = (0.299, 0.587, 0.114)
 
@@ -40,6 +41,15 @@ class Augmentation:
     contrast: float = 0.0
     saturation: float = 0.0
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "area": Several(Real(0, 1, closed="right"), length=2),
+        "ratio": Several(Real(0, closed="neither"), length=2),
+        "mirror": Boolean(),
+        "brightness": Real(0, 1),
+        "contrast": Real(0, 1),
+        "saturation": Real(0, 1),
+    }
+
     def __post_init__(self) -> None:
         for name in ("area", "ratio"):
             given = getattr(self, name)
@@ -56,6 +66,7 @@ class Augmentation:
             value = getattr(self, name)
             if not (_numbers([value]) and 0 <= value <= 1):
                 raise InvalidInput(f"{name} must be within 0 and 1: got {shown(value)}")
+        check_parameters(self)
 
     @property
     def recolours(self) -> bool:

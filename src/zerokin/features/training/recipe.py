@@ -5,10 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.input.augmentation import Augmentation
+from zerokin.parameters import (
+    Boolean,
+    InstanceOf,
+    Integer,
+    OneOf,
+    Optional,
+    Ranges,
+    Real,
+    Several,
+    check_parameters,
+)
 
 Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
@@ -118,8 +129,42 @@ class Recipe:
     frozen_batch_norm: bool = False
     seed: int = 0
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "epochs": Integer(0),
+        "batch_size": Integer(1),
+        "lr": Real(0, closed="neither"),
+        "head_multiplier": Real(0, closed="neither"),
+        "optimiser": OneOf(get_args(Optimiser)),
+        "momentum": Real(0, 1, closed="left"),
+        "weight_decay": Real(0),
+        "schedule": OneOf(get_args(Schedule)),
+        "milestones": Several(Real(0, 1)),
+        "warmup": Real(0),
+        "head_first": Real(0),
+        "layer_weight": Several(Real(0), alone=True),
+        "reconstruction": Real(0),
+        "turns": Real(0),
+        "patches": Real(0, 1),
+        "distillation": Real(0, 1),
+        "temperature": Real(0, closed="neither"),
+        "side": Optional(Integer(1)),
+        "first_side": Optional(Integer(1)),
+        "augmentation": InstanceOf(Augmentation, "an Augmentation"),
+        "precision": OneOf(get_args(Precision)),
+        "compiled": Boolean(),
+        "accumulation": Integer(1),
+        "clip_norm": Optional(Real(0, closed="neither")),
+        "average": Real(0, 1, closed="left"),
+        "frozen_batch_norm": Boolean(),
+        "seed": Integer(0),
+    }
+
     def __post_init__(self) -> None:
         self._check_numbers()
+        self._check_kinds()
+        check_parameters(self)
+
+    def _check_kinds(self) -> None:
         for name in ("frozen_batch_norm", "compiled"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(
