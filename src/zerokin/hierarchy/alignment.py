@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.hierarchy.checks import checked_names
@@ -11,7 +14,7 @@ from zerokin.hierarchy.class_hierarchy import ClassHierarchy
 
 def aligned_hierarchy(
     hierarchy: ClassHierarchy,
-    names: Sequence[object],
+    names: Sequence[object] | NDArray[Any],
     *,
     beside: str = "semantics",
     named: bool = True,

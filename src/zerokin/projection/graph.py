@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zerokin.errors import InvalidInput, shown
-from zerokin.parameters import OneOf, check_arguments
+from zerokin.parameters import OneOf, Ranges, check_arguments
 from zerokin.projection.neighbours import NEIGHBORS, nearest_neighbours
 
 EdgeWeights = Literal["cosine", "heat"]
@@ -76,7 +76,7 @@ def neighbour_graph(
 
 def check_graph_options(n_neighbors: object, weights: object) -> None:
     """Refuse options that `neighbour_graph` does not know."""
-    ranges = {
+    ranges: Ranges = {
         "n_neighbors": NEIGHBORS,
         "weights": OneOf(get_args(EdgeWeights), said="is not one of"),
     }

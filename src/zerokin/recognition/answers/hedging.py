@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.parameters import InstanceOf, Optional, Real, check_arguments
+from zerokin.parameters import InstanceOf, Optional, Ranges, Real, check_arguments
 from zerokin.recognition.answers.confidence import probabilities
 from zerokin.recognition.answers.ladder import Ladder, ladder, wrong_answers
 from zerokin.recognition.answers.risk_map import RiskMap
@@ -123,7 +123,7 @@ def hedge(
     """
     from zerokin.recognition.answers.calibration import AnswerCalibration
 
-    ranges = {
+    ranges: Ranges = {
         "max_risk": SHARE,
         "calibration": InstanceOf(AnswerCalibration, "an AnswerCalibration"),
         "hierarchy": Optional(InstanceOf(ClassHierarchy, "a ClassHierarchy")),
