@@ -58,6 +58,7 @@ NEW = Z[RNG.integers(SEEN, C, size=5)] @ WORLD + 0.2 * RNG.normal(size=(5, D_F))
 SHOTS = Z[[6, 7, 8]] @ WORLD + 0.1
 NAMES = [f"kind {letter}" for letter in "rstabcxyz"]
 TREE = ClassHierarchy.from_semantics(Z, names=NAMES)
+UNNAMED = ClassHierarchy.from_semantics(Z)
 CALIBRATION = AnswerCalibration(
     "unseen",
     0.1,
@@ -91,6 +92,70 @@ def finite(result: Any) -> bool:
         result = result.toarray()
     array = np.asarray(result)
     return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
+
+
+def without_table(value: Any, rng: np.random.Generator) -> Iterator[Given]:
+    """Yield classes that nothing lists: any number may be one."""
+    for given in labels(value, rng):
+        free = given.label in ("unknown", "negative")
+        yield given._replace(expected=ANY) if free else given
+
+
+def labels_alone(value: Any, rng: np.random.Generator) -> Iterator[Given]:
+    """Yield classes of samples that nothing else counts."""
+    for given in without_table(value, rng):
+        yield given._replace(expected=ANY) if given.label in ("fewer", "more") else given
+
+
+def optional(kind: Kind) -> Kind:
+    """Return the same inputs, but None may be left out."""
+
+    def inputs(value: Any, rng: np.random.Generator) -> Iterator[Given]:
+        for given in kind(value, rng):
+            empty = given.value is None or (isinstance(given.value, list) and not given.value)
+            yield given._replace(expected=ANY) if empty else given
+
+    return inputs
+
+
+def any_texts(value: list[str], rng: np.random.Generator) -> Iterator[Given]:
+    """Yield lists of names that are for messages alone."""
+    for given in texts(value, rng):
+        counted = isinstance(given.value, list) and len(given.value) == len(value)
+        yield given._replace(expected=ANY) if counted else given
+
+
+def layers_chosen(value: Any, rng: np.random.Generator) -> Iterator[Given]:
+    """Yield choices of superclass layers."""
+    for same in ((1,), np.array([1]), {1}, iter([1]), [1, 1], [np.int64(1)]):
+        yield Given(repr(same)[:30], same, SAME)
+    for wrong in (
+        [],
+        [0],
+        [9],
+        [-1],
+        "1",
+        1,
+        None,
+        [1.0],
+        ["1"],
+        [None],
+        [[1]],
+        [np.nan],
+        [True],
+        2.5,
+    ):
+        yield Given(repr(wrong)[:30], wrong, REFUSED)
+
+
+def any_paths(value: Any, rng: np.random.Generator) -> Iterator[Given]:
+    """Yield taxonomies that need not group classes."""
+    for given in paths(value, rng):
+        whole = isinstance(given.value, list) and all(
+            isinstance(path, list) and all(isinstance(step, str) for step in path)
+            for path in given.value
+        )
+        yield given._replace(expected=ANY) if whole else given
 
 
 def candidates(value: Any, rng: np.random.Generator) -> Iterator[Given]:
@@ -348,12 +413,12 @@ def targets() -> list[Target]:
         "X": (matrix, X),
         "y": (labels, Y),
         "semantics": (semantics, Z),
-        "hierarchy": (hierarchy, TREE),
+        "hierarchy": (hierarchy, UNNAMED),
         "new": (matrix, NEW),
         "k": (count, 2),
         "candidates": (candidates, np.arange(SEEN, C)),
     }
-    shots = {"shots": (matrix, SHOTS), "shot_labels": (labels, np.arange(SEEN, C))}
+    shots = {"shots": (matrix, SHOTS), "shot_labels": (without_table, np.arange(SEEN, C))}
     own = {
         name: (parameter, value)
         for name, value in FewShotClassifier().get_params(deep=False).items()
@@ -384,7 +449,7 @@ def targets() -> list[Target]:
         Target("ProjectionLearner", projected,
                {**F, "E": (matrix, Z), "labels": (labels, Y), "new": (matrix, NEW), **learner}, finite),
         Target("FeatureNormaliser", normalised,
-               {**F, "labels": (labels, Y), "new": (matrix, NEW), "steps": (steps, "power-whiten3-unit")}, finite),
+               {**F, "labels": (without_table, Y), "new": (matrix, NEW), "steps": (steps, "power-whiten3-unit")}, finite),
         Target("FeatureSpectrum", lambda F, **p: FeatureSpectrum(F, **p).eigenvalues,
                {**F, "device": (parameter, "cpu"), "dtype": (parameter, None)}, finite),
         Target("nearest_neighbours", nearest_neighbours,
@@ -395,41 +460,41 @@ def targets() -> list[Target]:
         Target("cosine_scores", cosine_scores, {"projected": (matrix, NEW), "prototypes": (matrix, X)}, finite),
         Target("nearest_prototype", nearest_prototype,
                {"projected": (matrix, NEW), "prototypes": (matrix, X), "candidates": (positions, np.array([2, 5]))}, finite),
-        Target("unit_rows", unit_rows, {"vectors": (matrix, Z), "names": (texts, NAMES)}, finite),
+        Target("unit_rows", unit_rows, {"vectors": (matrix, Z), "names": (any_texts, NAMES)}, finite),
         Target("layer_sizes", layer_sizes, {"n_classes": (count, 50), "branching": (count, 3)}, lambda r: min(r) >= 3),
-        Target("top1", top1, {"truth": (labels, Y), "predicted": (labels, (Y + 1) % 4)}, accuracies),
-        Target("per_class_top1", per_class_top1, {"truth": (labels, Y), "predicted": (labels, Y % 4)}, accuracies),
+        Target("top1", top1, {"truth": (without_table, Y), "predicted": (without_table, (Y + 1) % 4)}, accuracies),
+        Target("per_class_top1", per_class_top1, {"truth": (without_table, Y), "predicted": (without_table, Y % 4)}, accuracies),
         Target("hit_at", hit_at, {"truth": (labels, np.array([0, 2, 1, 1])), "scores": (matrix, SCORES), "k": (count, 2)}, accuracies),
         Target("harmonic_mean", harmonic_mean, {"seen": (parameter, 40.0), "unseen": (parameter, 60.0)}, finite),
         Target("mean_with_ci95", mean_with_ci95, {"accuracies": (numbers, np.array([40.0, 60.0, 30.0]))}, finite),
         Target("draw_episodes", lambda **p: (lambda e: (e.classes, e.shots, e.queries))(draw_episodes(**p)),
-               {"labels": (labels, Y), "way": (count, 2), "shots": (count, 1), "queries": (count, 2),
+               {"labels": (labels_alone, Y), "way": (count, 2), "shots": (count, 1), "queries": (count, 2),
                 "random_state": (parameter, 0)}, finite, {"episodes": 3}),
         Target("hedge", hedged, {"scores": (matrix, SCORES), "candidates": (positions, np.array([6, 7, 8])),
                "max_risk": (share, 0.3), "hierarchy": (nothing, TREE), "calibration": (nothing, CALIBRATION)}, probabilities_within),
         Target("answer", answered, {"new": (matrix, NEW), "max_risk": (share, 0.3), "hierarchy": (nothing, TREE),
                "candidates": (candidates, np.arange(SEEN, C)), "calibration": (nothing, CALIBRATION)}, finite),
         Target("ClassHierarchy", lambda **p: tree_numbers(ClassHierarchy(**p)),
-               {"layers": (layers, LAYERS), "names": (texts, NAMES), "semantics": (matrix, Z)}, finite),
+               {"layers": (layers, LAYERS), "names": (texts, NAMES), "semantics": (optional(matrix), Z)}, finite),
         Target("ClassHierarchy.from_semantics", lambda **p: tree_numbers(ClassHierarchy.from_semantics(**p)),
                {"Z": (matrix, Z), "branching": (parameter, 2), "random_state": (parameter, 0), "names": (texts, NAMES),
                 "method": (parameter, "kmeans")}, finite),
         Target("ClassHierarchy.from_taxonomy", lambda **p: tree_numbers(ClassHierarchy.from_taxonomy(**p)),
-               {"paths": (paths, PATHS), "names": (texts, NAMES), "semantics": (matrix, Z)}, finite),
+               {"paths": (paths, PATHS), "names": (texts, NAMES), "semantics": (optional(matrix), Z)}, finite),
         Target("ClassHierarchy.select", lambda classes: tree_numbers(TREE.select(classes)),
                {"classes": (classes_chosen, [5, 1, 2])}, finite),
         Target("ClassHierarchy.select_layers", lambda layers: tree_numbers(TREE.select_layers(layers)),
-               {"layers": (classes_chosen, [1])}, finite),
+               {"layers": (layers_chosen, [1])}, finite),
         Target("ClassHierarchy.named_by", lambda names: tree_numbers(TREE.named_by(names)),
-               {"names": (texts, list("abcde"))}, finite),
+               {"names": (any_texts, list("abcde"))}, finite),
         *(
             Target(f"ClassHierarchy.{name}", getattr(TREE, name), {"layer": (parameter, 1)}, finite)
             for name in ("labels", "parents", "prototypes", "node_names")
         ),
         Target("ClassHierarchy.members", TREE.members, {"layer": (parameter, 1), "node": (parameter, 1)}, finite),
         Target("ClassHierarchy.children", TREE.children, {"layer": (parameter, 1), "node": (parameter, 1)}, finite),
-        Target("tree_text", lambda unseen: str(tree_text(TREE, unseen).label), {"unseen": (classes_chosen, [5, 1, 2])}, finite),
-        Target("taxonomy_vectors", taxonomy_vectors, {"paths": (paths, PATHS)}, finite),
+        Target("tree_text", lambda unseen: str(tree_text(TREE, unseen).label), {"unseen": (optional(classes_chosen), [5, 1, 2])}, finite),
+        Target("taxonomy_vectors", taxonomy_vectors, {"paths": (any_paths, PATHS)}, finite),
         *(
             Target(f"peer {name}", peer(name),
                    {**F, "y": (labels, Y), "Z": (matrix, Z), "new": (matrix, NEW), "random_state": (parameter, 0),

@@ -13,6 +13,17 @@ from zerokin.errors import InvalidInput, shown
 BLOCK = 4096
 
 
+def plain_array(values: object, name: str) -> NDArray[Any]:
+    """Return an argument as an array of whatever type, refusing lists of unequal length."""
+    try:
+        array: NDArray[Any] = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInput(
+            f"{name} must be a list or an array, its rows of one length: got {shown(values)}"
+        ) from error
+    return array
+
+
 def real_array(values: object, name: str, what: str = "a matrix of numbers") -> NDArray[Any]:
     """Return an argument as an array of real numbers, of whatever shape and precision.
 

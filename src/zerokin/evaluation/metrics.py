@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, shown
-from zerokin.matrices import finite_matrix
+from zerokin.matrices import finite_matrix, plain_array
 from zerokin.parameters import Integer, Real, check_arguments
 
 
@@ -98,10 +98,7 @@ def class_weights(truth: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _checked(classes: object, name: str) -> NDArray[Any]:
     """Return classes (n,), refusing what is not a list of some."""
-    try:
-        found: NDArray[Any] = np.asarray(classes)
-    except ValueError as error:
-        raise InvalidInput(f"{name} must be a list of classes: got {shown(classes)}") from error
+    found = plain_array(classes, name)
     if found.ndim != 1 or not len(found) or found.dtype.kind not in "iuU":
         raise InvalidInput(
             f"{name} must be a list of at least one class, by position or name: got "

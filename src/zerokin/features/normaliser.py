@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.class_means import class_means
-from zerokin.matrices import finite_matrix
+from zerokin.matrices import finite_matrix, plain_array
 from zerokin.parameters import InstanceOf, Ranges, check_parameters
 
 Features = NDArray[Any]
@@ -92,6 +92,11 @@ class FeatureNormaliser:
         if len(self.maps) != len(self._parsed):
             raise InvalidInput("this FeatureNormaliser is not fitted yet: call fit first")
         for step in self.maps:
+            width = step.width if isinstance(step, Affine) else None
+            if width not in (None, F.shape[1]):
+                raise InvalidInput(
+                    f"F has {F.shape[1]} columns, but the normaliser was fitted on {width}"
+                )
             F = step(F)
         return F
 
@@ -102,6 +107,12 @@ class Affine:
 
     shift: Features | None
     matrix: Features | None
+
+    @property
+    def width(self) -> int | None:
+        """How many features it takes, where it knows."""
+        part = self.matrix if self.shift is None else self.shift
+        return None if part is None else len(part)
 
     def __call__(self, F: Features) -> Features:
         moved = F if self.shift is None else F - self.shift
@@ -158,7 +169,7 @@ def whitening(F: Features, labels: NDArray[np.integer], *, shrinkage: float) -> 
 
 
 def _checked_labels(labels: object, samples: int) -> NDArray[np.integer]:
-    found = np.asarray(labels)
+    found = plain_array(labels, "labels")
     if found.shape != (samples,) or found.dtype.kind not in "iu":
         raise InvalidInput(
             f"labels must hold the class of each of the {samples:,} rows of F as a whole number: "

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.hierarchy.checks import checked_names
 from zerokin.hierarchy.class_hierarchy import ClassHierarchy
+from zerokin.parameters import is_whole
 
 
 def aligned_hierarchy(
@@ -17,12 +18,11 @@ def aligned_hierarchy(
     names: Sequence[object] | NDArray[Any],
     *,
     beside: str = "semantics",
-    named: bool = True,
 ) -> ClassHierarchy:
     """Return a hierarchy whose classes are in the order of the names.
 
     Classes are matched by name. Where one side has no names of its own (a hierarchy with its
-    default names, classes that are rows of a matrix), the order counts as it is.
+    default names, classes that are called by their row, 0 to C - 1), the order counts as it is.
 
     Parameters
     ----------
@@ -32,8 +32,6 @@ def aligned_hierarchy(
         C names, in the order wanted.
     beside
         What lists the names, for messages.
-    named
-        Whether the names are names: False for row numbers.
 
     Examples
     --------
@@ -42,7 +40,7 @@ def aligned_hierarchy(
     array([1, 0, 0])
     >>> aligned_hierarchy(tree, ["wren", "lynx", "wolf"])
     Traceback (most recent call last):
-    zerokin.errors.InvalidInput: the hierarchy has no class 'wolf', which is class 2 of the ...
+    zerokin.errors.InvalidInput: the hierarchy has no class 'wolf', which is class 2 of ...
     """
     if not isinstance(hierarchy, ClassHierarchy):
         raise InvalidInput(f"hierarchy must be a ClassHierarchy: got {shown(hierarchy)}")
@@ -57,11 +55,12 @@ def aligned_hierarchy(
     absent = next((i for i, name in enumerate(wanted) if name not in known), None)
     if absent is None and len(set(wanted)) == len(wanted):
         return hierarchy.select(wanted)
-    if not named or hierarchy.names == checked_names(None, hierarchy.n_classes):
+    unnamed = hierarchy.names == checked_names(None, hierarchy.n_classes)
+    if unnamed or all(is_whole(name) and name == row for row, name in enumerate(names)):
         return hierarchy
     name = wanted[absent or 0]
     raise InvalidInput(
-        f"the hierarchy has no class {shown(name)}, which is class {absent} of the {beside}"
+        f"the hierarchy has no class {shown(name)}, which is class {absent} of {beside}"
         f"{did_you_mean(name, hierarchy.names)}: build it with names= of the same classes"
     )
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from zerokin.errors import InvalidInput, shown
-from zerokin.matrices import finite_matrix
+from zerokin.matrices import finite_matrix, plain_array
 from zerokin.parameters import (
     DEVICE,
     Boolean,
@@ -246,7 +246,7 @@ def _semantics(E: Any, labels: Any, *, samples: int) -> tuple[np.ndarray, np.nda
                 "every sample, or prototypes with labels="
             )
         return distinct_rows(prototypes)
-    index = np.asarray(labels)
+    index = plain_array(labels, "labels")
     if index.shape != (samples,) or index.dtype.kind not in "iu":
         raise InvalidInput(
             f"labels must be {samples:,} whole numbers, one for every row of F: got "

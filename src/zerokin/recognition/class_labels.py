@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, did_you_mean, listing, shown
-from zerokin.matrices import real_array
+from zerokin.matrices import plain_array, real_array
 from zerokin.parameters import is_real, is_whole
 
 Positions = NDArray[np.int64]
@@ -23,8 +23,6 @@ class KnownClasses:
 
     names: NDArray[Any]
     vectors: NDArray[np.float64]
-    named: bool = True
-    """whether names are names: rows of a matrix are called by their number"""
 
     @classmethod
     def of(cls, semantics: Any, y: NDArray[Any]) -> KnownClasses:
@@ -42,17 +40,14 @@ class KnownClasses:
             vectors = _matrix(list(semantics.values()))
             return cls(class_names(list(semantics)), vectors)
         vectors = _matrix(semantics)
-        return cls(np.arange(len(vectors)), vectors, named=False)
+        return cls(np.arange(len(vectors)), vectors)
 
     def __len__(self) -> int:
         return len(self.names)
 
     def positions(self, labels: Any, what: str) -> Positions:
         """Return the positions of classes given by name, or by position where names are words."""
-        try:
-            given = np.asarray(labels)
-        except ValueError as error:
-            raise InvalidInput(f"{what} must be a list of classes: got {shown(labels)}") from error
+        given = plain_array(labels, what)
         if given.ndim != 1:
             raise InvalidInput(f"{what} must be a list of classes: got shape {given.shape}")
         if given.dtype.kind in "iu" and self.names.dtype.kind not in "iu":

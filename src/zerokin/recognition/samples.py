@@ -55,6 +55,8 @@ def refuse_not_finite(matrix: NDArray[Any], what: str) -> NDArray[Any]:
 def _validated(estimator: Any, *arrays: Any, reset: bool = True) -> Any:
     from sklearn.utils.validation import validate_data
 
+    if getattr(getattr(arrays[0], "dtype", None), "kind", "") in ("M", "m"):
+        raise InvalidInput("X must be numbers, not dates or times")
     kinds = [np.float64, np.float32]
     try:
         return validate_data(estimator, *arrays, dtype=kinds, reset=reset, ensure_all_finite=False)

@@ -231,7 +231,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = known.names
         self.seen_ = np.unique(labels)
         self.semantics_ = unit_rows(known.vectors, [str(name) for name in known.names])
-        self.hierarchy_ = self._superclasses(hierarchy, named=known.named)
+        self.hierarchy_ = self._superclasses(hierarchy)
         spectrum = FeatureSpectrum(F, device=self.device)
         W = self._project(spectrum, self.semantics_, labels)
         means = class_means(F, labels, len(known))[self.seen_]
@@ -323,12 +323,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Read a classifier that `save` wrote; nothing in the folder is executed."""
         return read_classifier(cls, folder)
 
-    def _superclasses(
-        self, hierarchy: ClassHierarchy | None, *, named: bool
-    ) -> ClassHierarchy | None:
+    def _superclasses(self, hierarchy: ClassHierarchy | None) -> ClassHierarchy | None:
         n_classes = len(self.classes_)
         if hierarchy is not None:
-            return aligned_hierarchy(hierarchy, self.classes_, named=named)
+            return aligned_hierarchy(hierarchy, self.classes_)
         if n_classes < self.branching**2:
             return None
         return ClassHierarchy.from_semantics(

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from zerokin.errors import InvalidInput
 from zerokin.evaluation.peers.distances import squared_distances
 from zerokin.evaluation.peers.linear_models import fit_linear_models
 from zerokin.evaluation.peers.peer import RIDGE, Peer
@@ -52,6 +53,10 @@ class SynC(Peer):
         squares = squared_distances(training.S, training.S)
         p = len(squares)
         self.width_ = self.sigma**2 * squares.sum() / (p * (p - 1))
+        if not self.width_ > 0:
+            raise InvalidInput(
+                "Z: all seen classes have equal semantics, so none can be told apart"
+            )
         W, b = training.once(
             ("one against others", self.lam), lambda: one_vs_others(training, self.lam)
         )

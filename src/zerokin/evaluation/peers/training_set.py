@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.matrices import real_matrix, refuse_too_large
+from zerokin.matrices import plain_array, real_matrix, refuse_too_large
 from zerokin.parameters import SEED, check_arguments
 
 Array = NDArray[np.floating[Any]]
@@ -65,7 +65,7 @@ class TrainingSet:
     def of(cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> TrainingSet:
         """Take what a fit may use out of what it was given: see `Peer.fit`."""
         check_arguments({"random_state": SEED}, random_state=random_state)
-        F, y, Z = finite_matrix(F, "F"), _as_array(y), finite_matrix(Z, "Z")
+        F, y, Z = finite_matrix(F, "F"), plain_array(y, "y"), finite_matrix(Z, "Z")
         if y.shape != (len(F),) or y.dtype.kind not in "iu":
             raise InvalidInput(
                 f"y must hold the class of each of the {len(F):,} rows of F as an integer: "
@@ -88,7 +88,7 @@ class TrainingSet:
             seen,
             feature_scale,
             semantic_scale,
-            random_state,
+            int(random_state),
         )
 
     @cached_property
@@ -114,13 +114,6 @@ class TrainingSet:
             self._made[key] = make()
         made: Made = self._made[key]
         return made
-
-
-def _as_array(labels: object) -> NDArray[Any]:
-    try:
-        return np.asarray(labels)
-    except ValueError as error:
-        raise InvalidInput("y must hold the class of each row of F as an integer") from error
 
 
 def finite_matrix(values: Array, name: str) -> Array:

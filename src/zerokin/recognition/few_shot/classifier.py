@@ -252,7 +252,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = self._base.classes
         if getattr(hierarchy, "n_classes", None) == len(rows) < len(known):
             return aligned_hierarchy(hierarchy, names)  # the others were left out already
-        tree = aligned_hierarchy(hierarchy, known.names, named=known.named)
+        tree = aligned_hierarchy(hierarchy, known.names)
         if len(rows) < len(known):
             tree = tree.select(rows.tolist())
         return renamed_hierarchy(tree, names)

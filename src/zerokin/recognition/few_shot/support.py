@@ -63,7 +63,6 @@ class ClassesWithSemantics:
         classes = KnownClasses(
             np.concatenate([known.names, new]) if len(new) else known.names,
             np.concatenate([known.vectors, np.zeros((len(new), known.vectors.shape[1]))]),
-            named=known.named,
         )
         usable = np.concatenate([self.usable, np.zeros(len(new), dtype=bool)])
         labels = classes.positions(given, "shot_labels")
@@ -97,7 +96,13 @@ def checked_shots(shots: Any, shot_labels: Any, n_features: int) -> NDArray[Any]
         )
     if matrix.shape[1] != n_features:
         raise InvalidInput(f"shots have {matrix.shape[1]} features, but X has {n_features}")
-    if shot_labels is None or np.shape(shot_labels) != (len(matrix),):
-        got = "none" if shot_labels is None else f"shape {np.shape(shot_labels)}"
+    try:
+        shape = np.shape(shot_labels)
+    except ValueError as error:
+        raise InvalidInput(
+            f"shot_labels must be a list of classes: got {shown(shot_labels)}"
+        ) from error
+    if shot_labels is None or shape != (len(matrix),):
+        got = "none" if shot_labels is None else f"shape {shape}"
         raise InvalidInput(f"{len(matrix)} shots need as many shot_labels: got {got}")
     return refuse_too_large(refuse_not_finite(matrix, "shots"), "shots")
