@@ -39,16 +39,78 @@ class Framed:
 
 
 NUMBERS = [
-    0, 1, -1, 2, 3, 7, 2.5, 0.5, 1.5, -0.5, 0.0, 1.0, 1e-300, 1e300, -1e300, 1e12, 100, 2**31, 2**70,
-    -(2**70), np.float32(0.5), np.float64(0.5), np.int64(2), np.uint8(3), np.array(1), np.array([1.0]),
-    1j, np.nan, np.inf, -np.inf, np.float32("nan"), True, False, np.True_, None, "3", "0.5", "x", "",
-    "a\nb", b"x", [], [1], [0.5, 0.5], (1, 2), {}, {"a": 1}, {1}, object, print,
-]  # fmt: skip
+    0,
+    1,
+    -1,
+    2,
+    3,
+    7,
+    2.5,
+    0.5,
+    1.5,
+    -0.5,
+    0.0,
+    1.0,
+    1e-300,
+    1e300,
+    -1e300,
+    1e12,
+    100,
+    2**31,
+    2**70,
+    -(2**70),
+    np.float32(0.5),
+    np.float64(0.5),
+    np.int64(2),
+    np.uint8(3),
+    np.array(1),
+    np.array([1.0]),
+    1j,
+    np.nan,
+    np.inf,
+    -np.inf,
+    np.float32("nan"),
+    True,
+    False,
+    np.True_,
+    None,
+    "3",
+    "0.5",
+    "x",
+    "",
+    "a\nb",
+    b"x",
+    [],
+    [1],
+    [0.5, 0.5],
+    (1, 2),
+    {},
+    {"a": 1},
+    {1},
+    object,
+    print,
+]
 
 NEVER_NUMBERS = [
-    "3", "x", "", b"x", [], [1], (1, 2), {}, {"a": 1}, 1j, np.nan, np.inf, -np.inf, True, np.True_,
-    object, print, np.array([1.0]),
-]  # fmt: skip
+    "3",
+    "x",
+    "",
+    b"x",
+    [],
+    [1],
+    (1, 2),
+    {},
+    {"a": 1},
+    1j,
+    np.nan,
+    np.inf,
+    -np.inf,
+    True,
+    np.True_,
+    object,
+    print,
+    np.array([1.0]),
+]
 
 
 def parameter(value: Any, rng: np.random.Generator) -> Iterator[Given]:
@@ -154,7 +216,7 @@ def matrix(value: np.ndarray, rng: np.random.Generator) -> Iterator[Given]:
         Given("None", None, REFUSED),
         Given("a set", {1.0, 2.0}, REFUSED),
         Given("a function", print, REFUSED),
-    )  # fmt: skip
+    )
 
 
 def labels(value: np.ndarray, rng: np.random.Generator) -> Iterator[Given]:
@@ -186,14 +248,14 @@ def labels(value: np.ndarray, rng: np.random.Generator) -> Iterator[Given]:
         Given("infinity", np.where(np.arange(n) == at, np.inf, value), REFUSED),
         Given("complex", value + 1j, REFUSED),
         Given("a mixture", [*value[:-1].tolist(), "word"], REFUSED),
-        Given("lists", [[i] for i in value.tolist()][:-1] + [[1, 2]], REFUSED),
+        Given("lists", [*([i] for i in value.tolist()[:-1]), [1, 2]], REFUSED),
         Given("None inside", [*value[:-1].tolist(), None], REFUSED),
         Given("None", None, REFUSED),
         Given("a number", 3, REFUSED),
         Given("a word", "classes", REFUSED),
         Given("dates", value.astype("M8[s]"), REFUSED),
         Given("large", np.where(np.arange(n) == at, 2.0**63, value), REFUSED),
-    )  # fmt: skip
+    )
 
 
 def texts(value: list[str], rng: np.random.Generator) -> Iterator[Given]:
@@ -201,9 +263,21 @@ def texts(value: list[str], rng: np.random.Generator) -> Iterator[Given]:
     at = int(rng.integers(1, len(value)))
     yield Given("tuple", tuple(value), SAME)
     yield Given("array", np.array(value), SAME)
-    wrong = [value[:-1], [*value, "more"], [], "abc", 3, [*value[:-1], 3], [*value[:-1], None],
-             [*value[:-1], ""], [*value[:-1], " "], [*value[:-1], 1.5], [*value[:-1], b"x"],
-             [*value[:-1], ["a"]], [value[at], *value[1:]]]  # fmt: skip
+    wrong = [
+        value[:-1],
+        [*value, "more"],
+        [],
+        "abc",
+        3,
+        [*value[:-1], 3],
+        [*value[:-1], None],
+        [*value[:-1], ""],
+        [*value[:-1], " "],
+        [*value[:-1], 1.5],
+        [*value[:-1], b"x"],
+        [*value[:-1], ["a"]],
+        [value[at], *value[1:]],
+    ]
     for names in wrong:
         yield Given(f"{names!r}"[-40:], names, REFUSED)
 

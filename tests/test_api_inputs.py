@@ -1,4 +1,4 @@
-"""Thousands of generated inputs to public functions: each is refused in one line, or answered right."""
+"""Thousands of generated inputs to the public API: refused in one line, or answered right."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from api_inputs import ANY, REFUSED, SAME, Given
-from api_targets import Target, targets
 from sklearn.exceptions import NotFittedError
 
+from api_inputs import ANY, REFUSED, SAME, Given
+from api_targets import Target, targets
 from zerokin.errors import ZerokinError
 
 SEED = 20

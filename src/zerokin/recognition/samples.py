@@ -20,7 +20,11 @@ def training_samples(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDAr
         check_classification_targets(labels)
     except ValueError as error:
         raise InvalidInput(f"y: {_one_line(error)}") from error
-    return refuse_too_large(refuse_not_finite(features, "X"), "X"), labels
+    features = refuse_too_large(refuse_not_finite(features, "X"), "X")
+    if len(features) > 1 and (features[0] == features[1]).all() and (features == features[0]).all():
+        # Centring would leave nothing but rounding, and unit length would make that large.
+        raise InvalidInput(f"X: all {len(features):,} samples are equal: nothing tells them apart")
+    return features, labels
 
 
 def new_samples(estimator: Any, X: Any) -> NDArray[Any]:

@@ -59,7 +59,9 @@ class Augmentation:
                 )
             object.__setattr__(self, name, tuple(given))
         if self.area[1] > 1:
-            raise InvalidInput(f"a crop cannot show more than the whole picture: area {self.area}")
+            raise InvalidInput(
+                f"a crop cannot show more than the whole picture: area {shown(self.area)}"
+            )
         if not isinstance(self.mirror, bool):
             raise InvalidInput(f"mirror must be true or false: got {shown(self.mirror)}")
         for name in ("brightness", "contrast", "saturation"):
