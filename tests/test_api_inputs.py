@@ -12,13 +12,15 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from api_inputs import ANY, REFUSED, SAME, Given
-from api_targets import Target, targets
+from api_settings import targets as settings
+from api_targets import Target
+from api_targets import targets as estimators
 from zerokin.errors import ZerokinError
 
 SEED = 20
 LEAST = 2000  # inputs in all
 PAIRS = 6  # inputs of a target with two arguments changed at once
-TARGETS = targets()
+TARGETS = [*estimators(), *settings()]
 
 
 def from_scikit_learn(error: Exception) -> bool:

@@ -69,8 +69,10 @@ def test_pruning_leaves_every_sample_a_candidate(keep):
 
 
 def test_features_that_are_all_zero_teach_nothing():
-    with pytest.raises(InvalidInput, match="X is all zero once it is normalised by 'unit'"):
+    with pytest.raises(InvalidInput, match="X: all 24 samples are equal"):
         ZeroShotClassifier(normalisation="unit").fit(0 * X, Y, semantics=Z)
+    with pytest.raises(InvalidInput, match="X is all zero once it is normalised by 'unit'"):
+        ZeroShotClassifier(normalisation="unit").fit(0 * X[:1], Y[:1], semantics=Z)
     same = np.tile(X[:1], (len(X), 1))  # which centring makes zero
     for model in (FewShotClassifier(), ZeroShotClassifier(normalisation="centre-unit")):
         with pytest.raises(InvalidInput, match="X: all 24 samples are equal"):

@@ -8,6 +8,7 @@ is refused in one line that names the parameter, its range and what was given.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -21,6 +22,9 @@ LARGEST_INTEGER = 2**63 - 1
 
 LARGEST_SEED = 2**32 - 1
 """The largest seed of NumPy's ``RandomState``."""
+
+
+LONGEST_PATH = 4096
 
 
 class Range(Protocol):
@@ -193,6 +197,21 @@ class Text:
 
 
 @dataclass(frozen=True)
+class PathLike:
+    """A path of a file or folder, as a text or an ``os.PathLike``."""
+
+    def refusal(self, name: str, value: object) -> str | None:
+        """Return the line that refuses a value, or None if it fits."""
+        try:
+            path = os.fspath(value)  # type: ignore[call-overload]
+        except TypeError:
+            path = None
+        if isinstance(path, str) and path and "\0" not in path and len(path) <= LONGEST_PATH:
+            return None
+        return f"{name} must be a path: got {shown(value)}"
+
+
+@dataclass(frozen=True)
 class InstanceOf:
     """An object of some class.
 
@@ -281,6 +300,9 @@ Ranges = Mapping[str, Range]
 """Ranges of parameters by name."""
 
 SEED = Integer(0, LARGEST_SEED)
+PATH = PathLike()
+SIDE = Integer(1, 10_000)
+"""Of a picture, in pixels: what is more only runs out of memory."""
 DEVICE = Text("cpu")
 
 

@@ -13,7 +13,15 @@ from torch.nn import functional
 
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.device import sent
-from zerokin.parameters import Boolean, Ranges, Real, Several, check_parameters
+from zerokin.parameters import (
+    SIDE,
+    Boolean,
+    Ranges,
+    Real,
+    Several,
+    check_arguments,
+    check_parameters,
+)
 
 LUMA = (0.299, 0.587, 0.114)
 
@@ -226,8 +234,8 @@ def centre_view(pictures: Tensor, side: int, zoom: float = 1.0) -> Tensor:
     zoom
         1 shows all of the picture; 1.15 leaves out its rim, as is usual.
     """
-    if not zoom >= 1:
-        raise InvalidInput(f"zoom must be at least 1 (the whole picture): got {zoom}")
+    ranges = {"side": SIDE, "zoom": Real(1, words="be at least 1 (the whole picture)")}
+    check_arguments(ranges, side=side, zoom=zoom)
     margin = min(round(pictures.shape[-1] * (1 - 1 / zoom) / 2), (pictures.shape[-1] - 1) // 2)
     centre = pictures[
         :, :, margin : pictures.shape[2] - margin, margin : pictures.shape[3] - margin

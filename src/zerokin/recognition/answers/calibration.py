@@ -55,6 +55,7 @@ class AnswerCalibration:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        object.__setattr__(self, "temperature", float(self.temperature))
         if not len(self.risk_maps):
             raise InvalidInput("risk_maps must be a list of one map or more: got none")
 

@@ -62,6 +62,9 @@ class NoveltyRule:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        object.__setattr__(self, "share", float(self.share))
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", float(self.threshold))
 
     @classmethod
     def of(cls, known: ArrayLike, *, share: float, weights: ArrayLike | None = None) -> NoveltyRule:

@@ -48,6 +48,8 @@ class OverallRisk:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        for name in self._parameter_ranges:
+            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
         refuse_unordered("each", self.each, "overall", self.overall, orders=(1, 1))
 
     @classmethod

@@ -51,6 +51,8 @@ class RiskMap:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+        for name in self._parameter_ranges:
+            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
         if not len(self.probability):
             raise InvalidInput("probability must hold one step or more: got none")
         refuse_unordered("probability", self.probability, "risk", self.risk, orders=(1, -1))
