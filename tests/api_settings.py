@@ -127,6 +127,11 @@ def levels(value: Any, rng: np.random.Generator) -> Iterator[Given]:
     yield from (given for given in optional(word)(value, rng) if given.value != ["name"])
 
 
+def small_count(value: Any, rng: np.random.Generator) -> Iterator[Given]:
+    """Yield numbers of things of which a million would take hours."""
+    yield from (given for given in count(value, rng) if given.expected != ANY)
+
+
 def indices(value: Any, rng: np.random.Generator) -> Iterator[Given]:
     """Yield positions of training samples."""
     del rng
@@ -301,11 +306,11 @@ def targets() -> list[Target]:
             "train_skipgram",
             lambda **p: train_skipgram(path=HERE / "s.vec", quiet=True, **p).name,
             {
-                "dimension": (count, 2),
-                "window": (count, 2),
-                "negative": (count, 1),
-                "epochs": (count, 1),
-                "min_count": (count, 1),
+                "dimension": (small_count, 2),
+                "window": (small_count, 2),
+                "negative": (small_count, 1),
+                "epochs": (small_count, 1),
+                "min_count": (small_count, 1),
                 "seed": (parameter, 0),
                 "class_names": (optional(free_texts), ["kind a", "kind b"]),
                 "corpus": (parameter, CORPUS),

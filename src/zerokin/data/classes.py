@@ -52,7 +52,7 @@ class ClassTable:
     wnids: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        names = self.names
+        names: object = self.names
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InvalidInput(f"names must be a list of class names: got {shown(names)}")
         strange = [name for name in names if not isinstance(name, str)]

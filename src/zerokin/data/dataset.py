@@ -17,7 +17,7 @@ from zerokin.data.provenance import Provenance
 from zerokin.data.splits import Indices, Split, hold_out
 from zerokin.errors import InvalidInput, UnseenLabels, did_you_mean, listing, shown
 from zerokin.matrices import plain_array
-from zerokin.parameters import Integer, Real, check_arguments, is_whole
+from zerokin.parameters import Integer, Ranges, Real, check_arguments, is_whole
 
 Inputs = Pictures | FeatureFile | NDArray[np.floating]
 
@@ -232,7 +232,11 @@ class Dataset:
         seed
             Draws the held-out samples.
         """
-        ranges = {"number": Integer(1, None), "test_seen": Real(0, 1), "seed": Integer(0, None)}
+        ranges: Ranges = {
+            "number": Integer(1, None),
+            "test_seen": Real(0, 1),
+            "seed": Integer(0, None),
+        }
         if not is_whole(number) or number >= 1:  # what is below has a line of its own
             check_arguments(ranges, number=number)
         check_arguments(ranges, test_seen=test_seen, seed=seed)

@@ -250,9 +250,10 @@ class ClassHierarchy(LayeredTree):
         >>> tree.select_layers([1, 2]).sizes
         [3, 2]
         """
-        if isinstance(layers, str) or not isinstance(layers, Iterable):
-            raise InvalidInput(f"layers must be a list of layers: got {shown(layers)}")
-        kept = sorted({self._checked_layer(layer) for layer in layers})
+        given: object = layers
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise InvalidInput(f"layers must be a list of layers: got {shown(given)}")
+        kept = sorted({self._checked_layer(layer) for layer in given})
         if not kept or kept[0] == 0:
             raise InvalidInput(f"layers must be one or more of 1 to {self.n_layers}")
         return ClassHierarchy(

@@ -13,7 +13,7 @@ from typing import Any
 
 from zerokin.errors import InvalidInput, MissingExtra, ZerokinWarning
 from zerokin.files import replacing
-from zerokin.parameters import SEED, Boolean, Integer, Optional, Ranges, check_arguments
+from zerokin.parameters import PATH, SEED, Boolean, Integer, Optional, Ranges, check_arguments
 from zerokin.semantics.corpus import Corpus, Documents
 from zerokin.semantics.names import checked_names, name_words
 
@@ -104,11 +104,13 @@ def train_skipgram(
         workers=workers,
         quiet=quiet,
     )
-    names = checked_names(class_names or ())
+    names = checked_names(() if class_names is None else class_names)
     if find_spec("gensim") is None:
         raise MissingExtra("training word vectors", "text")
     from gensim.models import Word2Vec
 
+    if isinstance(corpus, str | os.PathLike):
+        check_arguments({"corpus": PATH}, corpus=corpus)
     sentences = Corpus(corpus)
     if join_names and any(len(name_words(name)) > 1 for name in names):
         sentences = Corpus(corpus, phrases=_frequent(corpus, names, min_count))

@@ -35,14 +35,14 @@ def taxonomy_vectors(paths: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     """
     if isinstance(paths, str) or not isinstance(paths, Sequence):
         raise InvalidInput(f"paths must be a list of paths: got {shown(paths)}")
-    for row, path in enumerate(paths):
+    for row, given in enumerate(paths):
         if (
-            isinstance(path, str)
-            or not isinstance(path, Sequence)
-            or not all(isinstance(step, str) for step in path)
+            isinstance(given, str)
+            or not isinstance(given, Sequence)
+            or not all(isinstance(step, str) for step in given)
         ):
             raise InvalidInput(
-                f"the path of class {row} must be a list of superclass names: got {shown(path)}"
+                f"the path of class {row} must be a list of superclass names: got {shown(given)}"
             )
     nodes = [[tuple(path[: depth + 1]) for depth in range(len(path))] for path in paths]
     columns = {node: k for k, node in enumerate(dict.fromkeys(n for path in nodes for n in path))}
