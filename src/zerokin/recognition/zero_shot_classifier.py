@@ -77,7 +77,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Weight of no offsets at all.
     hub_weight, hub_neighbors
         How much of a prototype's closeness to the means of its nearest seen classes is taken off
-        the class's score (see `zerokin.recognition.hubness`).
+        the class's score, 0 to 2 (see `zerokin.recognition.hubness`).
     top_k
         Superclasses that survive on a layer, for ``inference="paper"``.
     calibration
