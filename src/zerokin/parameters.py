@@ -45,7 +45,8 @@ class Real:
     closed
         Which ends belong to it.
     words
-        What to say of numbers outside, such as ``"lie in [0, 1)"``; by default it is made.
+        What to say of numbers outside, such as ``"lie in [0, 1)"``; by default it is made. One
+        with ``{name}`` and ``{value}`` in it is the whole line.
 
     Examples
     --------
@@ -66,6 +67,8 @@ class Real:
         if number and self._holds(value):  # type: ignore[arg-type]
             return None
         said = self.words or f"be {self._described()}"
+        if "{value}" in said:
+            return said.format(name=name, value=shown(value))
         if not number and "number" not in said:
             said = "be a number"
         return f"{name} must {said}: got {shown(value)}"

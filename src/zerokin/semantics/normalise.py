@@ -47,7 +47,7 @@ def unit_rows(vectors: ArrayLike, names: Sequence[object]) -> NDArray[np.float64
     zerokin.errors.InvalidInput: class vectors without a direction: all zero for 'whale'; give ...
     """
     rows = _matrix(vectors)
-    if isinstance(names, str) or not hasattr(names, "__len__"):
+    if not hasattr(names, "__len__"):
         raise InvalidInput(f"names must be a list of class names: got {shown(names)}")
     if len(rows) != len(names):
         raise InvalidInput(f"{len(rows):,} class vectors for {len(names):,} class names")

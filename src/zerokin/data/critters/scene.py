@@ -35,8 +35,10 @@ _SIZES = {"small": 0.80, "medium": 0.92, "large": 1.06}
 
 
 _SPECIES = InstanceOf(Species, "a Species")
-_NUMBER = Integer(0, None, words="not be negative")
-_SIZE = Integer(16, 1024, words="lie in 16..1024 pixels")
+_NUMBER = Integer(
+    0, None, words="{name} must be a whole number and must not be negative: got {name}={value}"
+)
+_SIZE = Integer(16, 1024, words="{name} must lie in 16..1024 pixels: got {value}")
 
 
 def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArray[np.uint8]:

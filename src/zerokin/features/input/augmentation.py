@@ -234,7 +234,10 @@ def centre_view(pictures: Tensor, side: int, zoom: float = 1.0) -> Tensor:
     zoom
         1 shows all of the picture; 1.15 leaves out its rim, as is usual.
     """
-    ranges: Ranges = {"side": SIDE, "zoom": Real(1, words="be at least 1 (the whole picture)")}
+    ranges: Ranges = {
+        "side": SIDE,
+        "zoom": Real(1, words="{name} must be at least 1 (the whole picture): got {value}"),
+    }
     check_arguments(ranges, side=side, zoom=zoom)
     margin = min(round(pictures.shape[-1] * (1 - 1 / zoom) / 2), (pictures.shape[-1] - 1) // 2)
     centre = pictures[

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from zerokin.recognition.answers.calibration import AnswerCalibration
 
 ANYTHING = "anything"
-SHARE = Real(0, 1, words="lie between 0 and 1")
+SHARE = Real(0, 1, words="{name} must lie between 0 and 1: got {value}")
 
 
 @dataclass(frozen=True, eq=False)
