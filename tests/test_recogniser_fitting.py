@@ -238,6 +238,10 @@ def test_a_taxonomy_may_give_the_superclasses_and_classes_still_join(folder, tmp
     recogniser.add_class("blue prancet", vector=dataset.classes.vectors[-1])
     position = int(recogniser.classes.index("blue prancet")[0])
     assert recogniser.hierarchy.labels(1)[position] == recogniser.hierarchy.labels(1)[-2]
-    wrong = tree.select(list(reversed(dataset.classes.names)))
-    with pytest.raises(InvalidInput, match="in their order"):
+    names = dataset.classes.names
+    turned = fitted(folder, hierarchy=tree.select(list(reversed(names))))
+    assert turned.hierarchy.names == names
+    assert np.array_equal(turned.hierarchy.labels(1), tree.labels(1))
+    wrong = zerokin.ClassHierarchy.from_taxonomy(kinds, names=[*names[:-1], "unicorn"])
+    with pytest.raises(InvalidInput, match=f"the hierarchy has no class '{names[-1]}'"):
         fitted(folder, hierarchy=wrong)

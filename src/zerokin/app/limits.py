@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from zerokin.errors import InvalidInput
+from zerokin.parameters import Integer, Ranges, Real, check_parameters
 
 MEGABYTE = 1_000_000
 
@@ -58,10 +59,25 @@ class Limits:
     body_seconds: float = 15.0
     body_rate: int = 20_000
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        **dict.fromkeys(
+            (
+                "upload_bytes",
+                "pixels",
+                "side",
+                "waiting",
+                "receiving",
+                "connections",
+                "batch_pictures",
+                "unpacked",
+                "stored",
+                "stored_per_visitor",
+                "body_rate",
+            ),
+            Integer(1, words="be at least 1"),
+        ),
+        **dict.fromkeys(("header_seconds", "body_seconds"), Real(0, closed="neither")),
+    }
+
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            whole = not name.endswith("_seconds")
-            number = isinstance(value, int | (int if whole else float)) and value is not True
-            if not number or not (1 if whole else 0.01) <= value < float("inf"):
-                kind = "a whole number, at least 1" if whole else "seconds, at least 0.01"
-                raise InvalidInput(f"{name} must be {kind}: got {value}")
+        check_parameters(self)

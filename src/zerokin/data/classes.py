@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress, islice
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.class_names import name_problem, text_problem
-from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.errors import InvalidInput, did_you_mean, listing, shown
+from zerokin.matrices import real_array
 from zerokin.semantics.normalise import unit_rows
 
 TaxonomyPath = tuple[str, ...]
@@ -50,6 +51,17 @@ class ClassTable:
     taxonomy: tuple[TaxonomyPath, ...] | None = None
     wnids: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        names: object = self.names
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InvalidInput(f"names must be a list of class names: got {shown(names)}")
+        strange = [name for name in names if not isinstance(name, str)]
+        if strange:
+            raise InvalidInput(f"the name of a class must be a text: got {shown(strange[0])}")
+        object.__setattr__(self, "names", tuple(names))
+        if self.vectors is not None:
+            object.__setattr__(self, "vectors", real_array(self.vectors, "vectors"))
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -83,10 +95,12 @@ class ClassTable:
         Traceback (most recent call last):
         zerokin.errors.InvalidInput: unknown class 'zebar'; did you mean 'zebra'?
         """
+        if not isinstance(names, Iterable):
+            raise InvalidInput(f"names must be a list of class names: got {shown(names)}")
         wanted = [names] if isinstance(names, str) else list(names)
         for name in wanted:
-            if name not in self._positions:
-                raise InvalidInput(f"unknown class {name!r}{did_you_mean(name, self.names)}")
+            if not isinstance(name, str) or name not in self._positions:
+                raise InvalidInput(f"unknown class {shown(name)}{did_you_mean(name, self.names)}")
         return np.array([self._positions[name] for name in wanted], dtype=np.int64)
 
     def select(self, positions: NDArray[np.int64]) -> ClassTable:
@@ -152,7 +166,7 @@ class ClassTable:
         return found
 
     def _vector_problems(self, vectors: NDArray[np.float64]) -> list[str]:
-        if vectors.ndim != 2 or len(vectors) != len(self):
+        if vectors.ndim != 2 or len(vectors) != len(self) or not vectors.shape[1]:
             return [
                 f"semantic vectors have shape {vectors.shape}, but there are {len(self)} classes: "
                 "give one row per class"

@@ -15,7 +15,9 @@ from zerokin.data.feature_files import FeatureFile
 from zerokin.data.pictures import FolderPictures, Pictures
 from zerokin.data.provenance import Provenance
 from zerokin.data.splits import Indices, Split, hold_out
-from zerokin.errors import InvalidInput, UnseenLabels, did_you_mean, listing
+from zerokin.errors import InvalidInput, UnseenLabels, did_you_mean, listing, shown
+from zerokin.matrices import plain_array
+from zerokin.parameters import Integer, Ranges, Real, check_arguments, is_whole
 
 Inputs = Pictures | FeatureFile | NDArray[np.floating]
 
@@ -85,7 +87,7 @@ class Dataset:
         self.name = name
         self.classes = classes
         self.inputs = inputs
-        self._labels = np.asarray([] if labels is None else labels, dtype=np.int64)
+        self._labels = _positions([] if labels is None else labels, "labels")
         self.splits = dict(splits)
         self.provenance = provenance
         self.split_name = self._known_split(split) if split else next(iter(self.splits))
@@ -189,7 +191,7 @@ class Dataset:
         UnseenLabels
             If any of the samples is of an unseen class.
         """
-        indices = self.split.train if indices is None else np.asarray(indices)
+        indices = self.split.train if indices is None else self._samples(indices)
         labels = self._labels[indices]
         refused = (labels < 0) | self.split.unseen[labels]
         if refused.any():
@@ -201,7 +203,7 @@ class Dataset:
 
     def evaluation_labels(self, indices: Indices) -> NDArray[np.int64]:
         """Return labels to measure with; nothing may be fitted or chosen on them."""
-        return self._labels[indices]
+        return self._labels[self._samples(indices)]
 
     def with_split(self, name: str) -> Dataset:
         """Return the same data with another of its splits active."""
@@ -230,6 +232,14 @@ class Dataset:
         seed
             Draws the held-out samples.
         """
+        ranges: Ranges = {
+            "number": Integer(1, None),
+            "test_seen": Real(0, 1),
+            "seed": Integer(0, None),
+        }
+        if not is_whole(number) or number >= 1:  # what is below has a line of its own
+            check_arguments(ranges, number=number)
+        check_arguments(ranges, test_seen=test_seen, seed=seed)
         if not 1 <= number <= len(self.split.folds):
             raise InvalidInput(
                 f"{self.name} has {len(self.split.folds)} validation folds; there is no {number}"
@@ -267,10 +277,17 @@ class Dataset:
         }
         return Dataset(**(fields | changes))  # type: ignore[arg-type]
 
+    def _samples(self, indices: Indices) -> Indices:
+        """Return positions of samples, or of those that a mask (N,) chooses."""
+        found = np.asarray(indices) if isinstance(indices, np.ndarray) else None
+        if found is not None and found.dtype == np.bool_ and found.shape == self._labels.shape:
+            return np.flatnonzero(found)
+        return _positions(indices, "samples", most=len(self._labels))
+
     def _known_split(self, name: str) -> str:
-        if name not in self.splits:
+        if not isinstance(name, str) or name not in self.splits:
             raise InvalidInput(
-                f"{self.name} has no {name!r} split, only {listing(self.splits)}"
+                f"{self.name} has no {shown(name)} split, only {listing(self.splits)}"
                 f"{did_you_mean(name, self.splits)}"
             )
         return name
@@ -285,6 +302,15 @@ class Dataset:
                 f"table of {len(self.classes)} classes ({len(outside):,} such samples)"
             )
             return found
+        if self.inputs is not None and not isinstance(self.inputs, Pictures | FeatureFile):
+            given = self.inputs
+            if (
+                not isinstance(given, np.ndarray)
+                or given.ndim != 2
+                or given.dtype.kind not in "fiu"
+            ):
+                found.append(f"features must be a matrix of numbers (N, d_f): got {shown(given)}")
+                return found
         if self.inputs is not None and len(self.inputs) != len(labels):
             found.append(f"{len(self.inputs):,} {self.kind} but {len(labels):,} labels")
         for name, split in self.splits.items():
@@ -303,3 +329,16 @@ class Dataset:
             return []
         names = listing(compress(self.classes.names, empty))
         return [f"seen classes without training samples: {names}"]
+
+
+def _positions(values: object, what: str, most: int | None = None) -> NDArray[np.int64]:
+    """Return whole numbers (n,), refusing others, and those outside 0 to below ``most``."""
+    found = plain_array(values, what)
+    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+        raise InvalidInput(
+            f"{what} must be a list of whole numbers: got {found.dtype} of shape {found.shape}"
+        )
+    if most is not None and found.size and (found.min() < 0 or found.max() >= most):
+        wrong = found.min() if found.min() < 0 else found.max()
+        raise InvalidInput(f"there is no sample {wrong}: samples are 0 to {most - 1:,}")
+    return found.astype(np.int64, copy=False)

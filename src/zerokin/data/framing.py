@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
+from zerokin.parameters import SIDE, InstanceOf, check_arguments
 
 Framing = Literal["whole", "centre"]
 
@@ -31,6 +32,14 @@ def framed(picture: Image.Image, side: int, framing: Framing = "whole") -> NDArr
     >>> framed(Image.new("RGB", (40, 20), "red"), 10).shape
     (3, 10, 10)
     """
+    check_arguments(
+        {"picture": InstanceOf(Image.Image, "a Pillow image"), "side": SIDE},
+        picture=picture,
+        side=side,
+    )
+    check_framing(framing)
+    if picture.mode != "RGB":
+        raise InvalidInput(f"picture must be in RGB: got {picture.mode}")
     width, height = picture.size
     box = (0.0, 0.0, float(width), float(height))
     if framing == "centre":
@@ -48,5 +57,6 @@ def check_framing(framing: str) -> None:
     known = get_args(Framing)
     if framing not in known:
         raise InvalidInput(
-            f"unknown framing {framing!r}{did_you_mean(framing, known)} (known: {', '.join(known)})"
+            f"unknown framing {shown(framing)}{did_you_mean(framing, known)} "
+            f"(known: {', '.join(known)})"
         )

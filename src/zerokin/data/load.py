@@ -11,6 +11,7 @@ from zerokin.data.attached_features import FILES, with_features
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.parameters import InstanceOf, Optional, Ranges, check_arguments
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,14 @@ READERS = {
     "sun": Reader("sun.read_sun", "SUN Attribute pictures"),
     "imnet": Reader("imnet.read_imnet", "ILSVRC2012 seen, ILSVRC2010 unseen"),
     "mini-imagenet": Reader("mini_imagenet.read_mini_imagenet", "mini-ImageNet, Ravi's split"),
+}
+
+
+_RANGES: Ranges = {
+    "spec": InstanceOf(str, "a text such as 'critters'"),
+    "split": Optional(InstanceOf(str, "the name of a split")),
+    "features": Optional(InstanceOf(str, "a file or the name of one")),
+    "semantics": Optional(InstanceOf(str, "a text such as 'word-vectors=FILE'")),
 }
 
 
@@ -87,6 +96,7 @@ def load_dataset(
     Traceback (most recent call last):
     zerokin.errors.InvalidInput: unknown data 'criters'; did you mean 'critters'? ...
     """
+    check_arguments(_RANGES, spec=spec, split=split, features=features, semantics=semantics)
     kind, equals, folder = spec.partition("=")
     reader = READERS.get(kind)
     if reader is None:

@@ -9,7 +9,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import listing
+from zerokin.errors import listing, shown
 
 Indices = NDArray[np.int64]
 ClassMask = NDArray[np.bool_]
@@ -54,6 +54,19 @@ class Split:
 
     def problems(self, labels: NDArray[np.int64], names: Sequence[str]) -> list[str]:
         """Return everything that is wrong with the split for these labels, one line each."""
+        masks = {"unseen": self.unseen, **{f"fold {i + 1}": f for i, f in enumerate(self.folds)}}
+        for kinds, arrays in (("b", masks), ("iu", self.parts)):
+            for what, values in arrays.items():
+                if (
+                    not isinstance(values, np.ndarray)
+                    or values.ndim != 1
+                    or (values.dtype.kind not in kinds and len(values))
+                ):
+                    needed = "a mask of classes" if kinds == "b" else "positions of samples"
+                    return [f"{what} must be {needed}, an array: got {shown(values)}"]
+        short = [what for what, mask in masks.items() if len(mask) != len(self.unseen)]
+        if short:
+            return [f"{short[0]} is a mask of other classes than unseen: give one entry per class"]
         if len(self.unseen) != len(names):
             return [f"the split names {len(self.unseen)} classes, but there are {len(names)}"]
         found = []

@@ -9,20 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.data.dataset import Dataset
-from zerokin.errors import InvalidInput, listing
+from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
+from zerokin.parameters import (
+    SEED,
+    Boolean,
+    InstanceOf,
+    OneOf,
+    Optional,
+    Ranges,
+    Real,
+    check_arguments,
+)
 from zerokin.progress import track
 from zerokin.recognition.answers.calibration import KINDS, AnswerCalibration
 from zerokin.recognition.answers.confidence import fit_temperature, probabilities
 from zerokin.recognition.answers.hedging import ladder_risks, learn_risk_maps
 from zerokin.recognition.answers.ladder import ladder, wrong_answers
-from zerokin.recognition.answers.novelty import NoveltyRule, typicality
+from zerokin.recognition.answers.novelty import REJECTED, NoveltyRule, typicality
 from zerokin.recognition.answers.overall_risk import OverallRisk
 from zerokin.recognition.answers.scored import Scored
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
@@ -75,6 +86,17 @@ class AnswerFitter:
         Show no progress.
     """
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "dataset": InstanceOf(Dataset, "a Dataset"),
+        "classifier_params": InstanceOf(Mapping, "names with values"),
+        "candidates": OneOf(KINDS),
+        "hierarchy": Optional(InstanceOf(ClassHierarchy, "a ClassHierarchy")),
+        "unseen_share": Real(0, 1, closed="neither", words="lie between 0 and 1"),
+        "reject": REJECTED,
+        "random_state": SEED,
+        "quiet": Boolean(),
+    }
+
     def __init__(
         self,
         dataset: Dataset,
@@ -87,10 +109,17 @@ class AnswerFitter:
         random_state: int = 0,
         quiet: bool = False,
     ) -> None:
-        if candidates not in KINDS:
-            raise InvalidInput(f"candidates={candidates!r} is none of {listing(KINDS)}")
-        if not 0 < unseen_share < 1:
-            raise InvalidInput(f"unseen_share must lie between 0 and 1: got {unseen_share}")
+        check_arguments(
+            self._parameter_ranges,
+            dataset=dataset,
+            classifier_params=classifier_params,
+            candidates=candidates,
+            hierarchy=hierarchy,
+            unseen_share=unseen_share,
+            reject=reject,
+            random_state=random_state,
+            quiet=quiet,
+        )
         n_folds = len(dataset.split.folds)
         if not n_folds:
             raise InvalidInput(
@@ -105,6 +134,8 @@ class AnswerFitter:
             )
         self.dataset, self.candidates, self.reject = dataset, candidates, reject
         self.unseen_share = unseen_share
+        if hierarchy is not None:
+            hierarchy = aligned_hierarchy(hierarchy, dataset.classes.names, beside="the data set")
         self.hierarchy = hierarchy or classifier_hierarchy(dataset, self.params)
         numbers = track(
             range(1, n_folds + 1), "scoring validation folds", total=n_folds, quiet=quiet

@@ -12,6 +12,7 @@ from zerokin.errors import InvalidInput
 from zerokin.evaluation.ours import Ours, OursByTaxonomy
 from zerokin.evaluation.selection import Selector, Trial
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.of_dataset import build_hierarchy
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
@@ -89,6 +90,7 @@ def _taxonomy_groups(dataset: Dataset) -> bool:
 
 def with_taxonomy_of(dataset: Dataset, hierarchy: ClassHierarchy) -> Dataset:
     """Return the data set with the superclasses of a hierarchy of its classes for a taxonomy."""
+    hierarchy = aligned_hierarchy(hierarchy, dataset.classes.names, beside="the data set")
     layers = range(hierarchy.n_layers, 0, -1)
     labels = np.stack([hierarchy.labels(layer) for layer in layers], axis=1)
     paths = tuple(tuple(map(str, path)) for path in labels.tolist())

@@ -21,10 +21,14 @@ from zerokin.evaluation.method import (
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.clustering import METHODS
+from zerokin.parameters import OneOf, Ranges, check_arguments
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
+from zerokin.recognition.finite_scores import finite_scores
 from zerokin.recognition.hubness import hubness
 from zerokin.recognition.kin import kinship, semantic_kinship
 from zerokin.recognition.prototypes import PrototypeRule
+from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 Made = TypeVar("Made")
 
@@ -66,6 +70,14 @@ STAGES = (
     [{"beta": 0.0, "epsilon": 0.0}, *product_of(beta=[0.02, 0.1, 0.3], epsilon=[0.0, 0.03, 0.3])],
 )
 
+RANGES: Ranges = {
+    **{name: ZeroShotClassifier._parameter_ranges[name] for name in DEFAULTS},
+    "grouping": OneOf((*METHODS, "taxonomy")),
+    # Pruning has no scores that folds could be compared by: see `ZeroShotClassifier`.
+    "inference": OneOf(("kin", "flat", "paper")),
+}
+"""Of the hyper-parameters that a trial may have."""
+
 BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
 TAXONOMY_STAGE = product_of(kin_decay=[0.5, 1.0])
 
@@ -82,6 +94,7 @@ class Ours(Method):
         shared: _Shared = data.kept.setdefault("ours", _Shared(data))
         shared.drop_others(trials)
         for params in trials:
+            check_arguments(RANGES, **{name: params[name] for name in DEFAULTS})
             yield shared.scorer(params)
         shared.drop_much()
 
@@ -140,7 +153,7 @@ class _Shared:
                 lambda: (unit_length(normaliser.transform(features)), features),
             )[0]
             result: NDArray[np.float64] = unit @ prototypes.T - offsets
-            return result
+            return finite_scores(result)
 
         return scores
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,7 +33,9 @@ from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Targets
 from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.of_dataset import build_hierarchy
+from zerokin.parameters import DEVICE, InstanceOf, Optional, Ranges, check_arguments
 
 
 class FeatureLearner:
@@ -71,6 +73,12 @@ class FeatureLearner:
     history_: list[Epoch]
     classes_: list[str] | None
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        **NetworkSettings._parameter_ranges,
+        "recipe": Optional(InstanceOf(Recipe, "a Recipe")),
+        "device": Optional(DEVICE),
+    }
+
     def __init__(
         self,
         backbone: str = "tf_efficientnet_lite0",
@@ -87,6 +95,7 @@ class FeatureLearner:
                     f"unknown setting {name!r}{did_you_mean(name, known)} "
                     f"(known: {', '.join(known)})"
                 )
+        check_arguments(self._parameter_ranges, recipe=recipe, device=device)
         self.settings = NetworkSettings(backbone=backbone, mode=mode, **settings)
         self.recipe = recipe or Recipe()
         chosen_device(device)  # refuses what cannot be had; which GPU is asked again when needed
@@ -180,11 +189,9 @@ class FeatureLearner:
     def prepare(self, dataset: Dataset, hierarchy: ClassHierarchy | None = None) -> FeatureLearner:
         """Make the network for a data set without training it."""
         settings = self.settings
-        if hierarchy is not None and hierarchy.n_classes != len(dataset.classes):
-            raise InvalidInput(
-                f"the hierarchy has {hierarchy.n_classes} classes, but {dataset.split_name} of "
-                f"{dataset.name} has {len(dataset.classes)}: group those, or give none"
-            )
+        if hierarchy is not None:
+            beside = f"{dataset.split_name} of {dataset.name}"
+            hierarchy = aligned_hierarchy(hierarchy, dataset.classes.names, beside=beside)
         self.hierarchy_ = hierarchy or self._superclasses(dataset)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.recipe.seed)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from zerokin.data.framing import Framing
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.networks.backbones import check_backbone
 from zerokin.features.reading import MOST_CROPS
 from zerokin.hierarchy.of_dataset import Grouping
+from zerokin.parameters import (
+    Boolean,
+    InstanceOf,
+    Integer,
+    OneOf,
+    Optional,
+    Ranges,
+    Real,
+    Text,
+    check_parameters,
+)
 
 # The least and the most; what is more only runs out of memory.
 COUNTS = {
@@ -83,6 +94,28 @@ class NetworkSettings:
     crops: int = 0
     start_share: float = 0.0
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "backbone": Text("resnet50"),
+        "weights": Optional(Text("packaged")),
+        "options": InstanceOf(Mapping, "names with values"),
+        "mode": OneOf(get_args(Mode)),
+        "grouping": OneOf(get_args(Grouping)),
+        "framing": OneOf(get_args(Framing)),
+        **{
+            name: Optional(Integer(least, most))
+            if name in OPTIONAL_COUNTS
+            else Integer(least, most)
+            for name, (least, most) in COUNTS.items()
+        },
+        "input_scaling": Boolean(),
+        "auxiliary_heads": Boolean(),
+        "scale": Real(0, 1e6, closed="neither"),
+        "centred": Boolean(),
+        "attribute_maps": Boolean(),
+        "mirrored": Boolean(),
+        "start_share": Real(0, 1),
+    }
+
     def __post_init__(self) -> None:
         for name, kind in (("mode", Mode), ("grouping", Grouping), ("framing", Framing)):
             value, known = getattr(self, name), get_args(kind)
@@ -120,6 +153,7 @@ class NetworkSettings:
             isinstance(name, str) for name in self.options
         ):
             raise InvalidInput(f"options must be names with values: got {self._shown('options')}")
+        check_parameters(self)
         check_backbone(self.backbone, self.weights)
 
     def reading(self) -> str:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.class_means import class_means
+from zerokin.matrices import finite_matrix, plain_array
+from zerokin.parameters import InstanceOf, Ranges, check_parameters
 
 Features = NDArray[Any]
 
 STEPS = ("power", "centre", "whiten", "unit")
+MOST_SHRINKAGE = 1e12
+SMALL = (1e-12, 1e-100)  # below which sums of squares lose digits, in float32 and in float64
 
 
 class FeatureNormaliser:
@@ -44,8 +48,13 @@ class FeatureNormaliser:
     zerokin.errors.InvalidInput: unknown normalisation step 'unity'; did you mean 'unit'? ...
     """
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "steps": InstanceOf(str, "steps as a text, such as 'power-whiten3-unit'")
+    }
+
     def __init__(self, steps: str) -> None:
         self.steps = steps
+        check_parameters(self)
         self._parsed = _parse(steps)
         self.maps: list[Affine | Callable[[Features], Features]] = []
 
@@ -61,6 +70,8 @@ class FeatureNormaliser:
 
     def fit_transform(self, F: Features, labels: NDArray[np.integer]) -> Features:
         """Learn the steps and return the training features, normalised."""
+        F = finite_matrix(F, "F")
+        labels = _checked_labels(labels, len(F))
         self.maps = []
         for name, amount in self._parsed:
             if name == "power":
@@ -77,7 +88,15 @@ class FeatureNormaliser:
 
     def transform(self, F: Features) -> Features:
         """Return features (n, d_f), normalised."""
+        F = finite_matrix(F, "F")
+        if len(self.maps) != len(self._parsed):
+            raise InvalidInput("this FeatureNormaliser is not fitted yet: call fit first")
         for step in self.maps:
+            width = step.width if isinstance(step, Affine) else None
+            if width not in (None, F.shape[1]):
+                raise InvalidInput(
+                    f"F has {F.shape[1]} columns, but the normaliser was fitted on {width}"
+                )
             F = step(F)
         return F
 
@@ -88,6 +107,12 @@ class Affine:
 
     shift: Features | None
     matrix: Features | None
+
+    @property
+    def width(self) -> int | None:
+        """How many features it takes, where it knows."""
+        part = self.matrix if self.shift is None else self.shift
+        return None if part is None else len(part)
 
     def __call__(self, F: Features) -> Features:
         moved = F if self.shift is None else F - self.shift
@@ -102,8 +127,18 @@ def signed_root(F: Features) -> Features:
 
 def unit_length(F: Features) -> Features:
     """Scale rows to length 1; a row of zeros stays."""
-    lengths = np.linalg.norm(F, axis=1, keepdims=True)
+    with np.errstate(over="ignore", under="ignore"):
+        lengths = np.linalg.norm(F, axis=1, keepdims=True)
     scaled: Features = F / np.where(lengths > 0, lengths, 1)
+    # The squares of very large and very small numbers are no floats: scale such rows first.
+    tiny = np.sqrt(np.finfo(lengths.dtype).tiny)
+    extreme = ~((lengths[:, 0] > tiny) & np.isfinite(lengths[:, 0]))
+    if extreme.any():
+        rows = F[extreme]
+        largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
+        rows = rows / np.where(largest > 0, largest, 1)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        scaled[extreme] = rows / np.where(lengths > 0, lengths, 1)
     return scaled
 
 
@@ -114,6 +149,10 @@ def whitening(F: Features, labels: NDArray[np.integer], *, shrinkage: float) -> 
     are left as they are.
     """
     _, members = np.unique(labels, return_inverse=True)
+    largest = float(np.abs(F).max(initial=0.0))
+    if 0 < largest < SMALL[F.dtype.itemsize > 4]:
+        # Whitening does not depend on scale, and a power of two changes no digit.
+        F = np.ldexp(F, -int(np.frexp(largest)[1]))
     means = class_means(F, members, members.max() + 1)
     # Σ (f - m)(f - m)ᵀ = FᵀF - Σ n m mᵀ would cancel: subtract first.
     scatter = np.zeros((F.shape[1], F.shape[1]))
@@ -129,21 +168,38 @@ def whitening(F: Features, labels: NDArray[np.integer], *, shrinkage: float) -> 
     return white
 
 
+def _checked_labels(labels: object, samples: int) -> NDArray[np.integer]:
+    found = plain_array(labels, "labels")
+    if found.shape != (samples,) or found.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"labels must hold the class of each of the {samples:,} rows of F as a whole number: "
+            f"got {found.dtype} of shape {found.shape}"
+        )
+    return found
+
+
 def _parse(steps: str) -> list[tuple[str, float]]:
     if steps == "none":
         return []
     parsed = []
     for step in steps.split("-"):
-        found = re.fullmatch(r"([a-z]+)([0-9]*\.?[0-9]*)", step)
-        name, amount = (found[1], found[2]) if found else (step, "")
+        found = re.fullmatch(r"([a-z]+)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)?", step, re.ASCII)
+        name, amount = (found[1], found[2] or "") if found else (step, "")
         if name not in STEPS:
             known = ", ".join(STEPS)
             raise InvalidInput(
-                f"unknown normalisation step {step!r}{did_you_mean(name, STEPS)} (known: {known})"
+                f"unknown normalisation step {shown(step)}{did_you_mean(name, STEPS)} "
+                f"(known: {known})"
             )
         if name == "whiten" and (not amount or float(amount) <= 0):
-            raise InvalidInput(f"step {step!r} lacks its amount above 0: write whiten1")
+            raise InvalidInput(
+                f"normalisation step {shown(step)} lacks its amount above 0: write whiten1"
+            )
+        if name == "whiten" and float(amount) > MOST_SHRINKAGE:
+            raise InvalidInput(
+                f"normalisation step {shown(step)}: its amount must be at most {MOST_SHRINKAGE:g}"
+            )
         if name != "whiten" and amount:
-            raise InvalidInput(f"step {name!r} takes no amount: got {step!r}")
+            raise InvalidInput(f"normalisation step {name!r} takes no amount: got {shown(step)}")
         parsed.append((name, float(amount) if amount else 0.0))
     return parsed

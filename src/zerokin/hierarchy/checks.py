@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zerokin.errors import InvalidInput, listing
+from zerokin.matrices import plain_array
 
 
 def checked_integer(value: object, what: str) -> int:
@@ -78,6 +79,8 @@ def checked_names(
         return tuple(f"{what} {i:0{width}}" for i in range(n_classes))
     if isinstance(names, str):
         raise InvalidInput(f"names is the single word {names!r}: give one name per {what}")
+    if not isinstance(names, Iterable):
+        raise InvalidInput(f"names must be a list, one name per {what}: got {names!r}")
     found: list[Any] = list(names)
     if len(found) != n_classes:
         plural = "classes" if what == "class" else f"{what}s"
@@ -108,7 +111,7 @@ def checked_labels(layers: Sequence[ArrayLike], n_classes: int) -> list[NDArray[
     """
     checked: list[NDArray[np.int64]] = []
     for layer, given in enumerate(layers, start=1):
-        labels = np.asarray(given)
+        labels = plain_array(given, f"layer {layer}")
         if labels.shape != (n_classes,) or labels.dtype.kind not in "iu":
             raise InvalidInput(
                 f"layer {layer}: labels have shape {labels.shape} and type {labels.dtype}: "

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
+from zerokin.matrices import plain_array
 
 
 def chosen_classes(
@@ -24,10 +25,12 @@ def chosen_classes(
     """
     if isinstance(classes, str):
         raise InvalidInput(f"classes is the single word {classes!r}: put it in a list")
+    if not isinstance(classes, Iterable) or (isinstance(classes, np.ndarray) and not classes.ndim):
+        raise InvalidInput(f"classes must be a list of indices or names: got {shown(classes)}")
     given = classes if isinstance(classes, np.ndarray) else list(classes)
     if not len(given):
         return np.empty(0, dtype=np.int64)
-    array = np.asarray(given)
+    array = plain_array(given, "classes")
     if array.dtype == np.bool_:
         if array.shape != (len(names),):
             raise InvalidInput(f"a mask of shape {array.shape} cannot fit {len(names)} classes")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 from zerokin.hierarchy.canonical import (
     canonical_order,
     in_order_of_first,
@@ -21,7 +21,7 @@ from zerokin.hierarchy.layered_tree import LayeredTree
 from zerokin.hierarchy.layers import layer_sizes
 from zerokin.hierarchy.naming import distinctive_names, numbered_names
 from zerokin.hierarchy.saved import read_hierarchy, write_hierarchy
-from zerokin.hierarchy.taxonomy import listed_paths, taxonomy_layers
+from zerokin.hierarchy.taxonomy import checked_iterable, listed_paths, taxonomy_layers
 
 
 class ClassHierarchy(LayeredTree):
@@ -189,7 +189,10 @@ class ClassHierarchy(LayeredTree):
         Z = self.prototypes(0)
         if isinstance(attribute_names, str):
             raise InvalidInput(f"attribute_names is the single word {attribute_names!r}")
-        words = [str(name) for name in attribute_names]
+        words = list(checked_iterable(attribute_names))
+        strange = next((word for word in words if not isinstance(word, str)), None)
+        if strange is not None or any(word is None for word in words):
+            raise InvalidInput(f"attribute_names must be words: got {shown(strange)}")
         if len(words) != Z.shape[1]:
             raise InvalidInput(
                 f"{len(words)} attribute names were given for vectors of {Z.shape[1]} numbers"
@@ -247,7 +250,10 @@ class ClassHierarchy(LayeredTree):
         >>> tree.select_layers([1, 2]).sizes
         [3, 2]
         """
-        kept = sorted({self._checked_layer(layer) for layer in layers})
+        given: object = layers
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise InvalidInput(f"layers must be a list of layers: got {shown(given)}")
+        kept = sorted({self._checked_layer(layer) for layer in given})
         if not kept or kept[0] == 0:
             raise InvalidInput(f"layers must be one or more of 1 to {self.n_layers}")
         return ClassHierarchy(

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 from zerokin.hierarchy.canonical import canonical_order, mean_vectors
 from zerokin.hierarchy.checks import (
     checked_integer,
@@ -46,6 +46,8 @@ class LayeredTree:
         semantics: ArrayLike | None = None,
         node_names: Sequence[Sequence[str]] | None = None,
     ) -> None:
+        if not isinstance(layers, Sequence | np.ndarray) or isinstance(layers, str):
+            raise InvalidInput(f"layers must be a list of layers: got {shown(layers)}")
         if not len(layers) or np.ndim(layers[0]) != 1 or not np.size(layers[0]):
             raise InvalidInput("layers must hold, for every layer, the node of each class")
         n_classes = np.size(layers[0])

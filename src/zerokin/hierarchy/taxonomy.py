@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.hierarchy.naming import made_unique, repeated
 from zerokin.hierarchy.wordnet import without_wnid
 
@@ -86,16 +86,25 @@ def listed_paths(
     ([('dog',)], ['wolf'])
     """
     if isinstance(paths, Mapping):
-        names = list(paths) if names is None else list(names)
+        names = list(paths) if names is None else list(checked_iterable(names))
         absent = next((name for name in names if name not in paths), None)
         if absent is not None:
             raise InvalidInput(
                 f"the taxonomy has no class {absent!r}{did_you_mean(str(absent), paths)}"
             )
         paths = [paths[name] for name in names]
+    if isinstance(paths, str) or not isinstance(paths, Sequence | np.ndarray):
+        raise InvalidInput(f"paths must be a list of paths, or paths by name: got {shown(paths)}")
     if not len(paths):
         raise InvalidInput("the taxonomy is empty: give a path for every class")
     return list(paths), names
+
+
+def checked_iterable(names: object) -> Iterable[str]:
+    """Return names if they are a list of any kind, and not one word."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput(f"names must be a list of class names: got {shown(names)}")
+    return names
 
 
 def _cleaned(path: Sequence[str | None], name: str) -> Path:

@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable, Sequence
 
 from zerokin.class_names import name_problem
-from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.errors import InvalidInput, did_you_mean, listing, shown
 from zerokin.files import existing
 from zerokin.hierarchy.wordnet import parse_wordnet_path
+from zerokin.parameters import PATH, Text, check_arguments
 
 Steps = tuple[str | None, ...]
 
@@ -49,6 +50,9 @@ def read_taxonomy_csv(
     >>> read_taxonomy_csv(table, levels=("order", "family"))
     {'lynx': ('Carnivora', 'Felidae'), 'mole': (None, 'Talpidae')}
     """
+    check_arguments({"path": PATH, "key": Text("name")}, path=path, key=key)
+    if levels is not None and not isinstance(levels, str | Sequence):
+        raise InvalidInput(f"levels must be a list of column names: got {shown(levels)}")
     path = existing(path, "taxonomy", "give a CSV file with a row per class")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 from zerokin.wordnet_nouns import WNID, WordNetNouns, open_wordnet
 
 # 'finch#n01529672': a readable name that stays unique, as WordNet reuses words even among
@@ -44,6 +44,8 @@ def parse_wordnet_path(text: str) -> tuple[str, ...]:
     >>> parse_wordnet_path("n02121620:cat > n02120997:feline > n00015388:animal")
     ('animal#n00015388', 'feline#n02120997')
     """
+    if not isinstance(text, str):
+        raise InvalidInput(f"a WordNet path is a text: got {shown(text)}")
     nodes = []
     for step in text.split(" > "):
         wnid, colon, name = step.strip().partition(":")

@@ -122,7 +122,8 @@ class TorchArrays:
         try:
             self._device = torch.device(device.removeprefix("torch:"))
             torch.zeros(1, device=self._device, dtype=torch.float64)  # Apple's GPUs have none
-        except (RuntimeError, AssertionError, TypeError) as error:
+        # Some builds name a device that they lack by NotImplementedError or ImportError.
+        except (RuntimeError, AssertionError, TypeError, ImportError) as error:
             reason = str(error).splitlines()[0]
             raise InvalidInput(
                 f"device={device!r} cannot be used ({reason}): try 'cpu', or 'cuda' with a GPU"

@@ -10,8 +10,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from zerokin.errors import InvalidInput, did_you_mean, listing
-from zerokin.projection.neighbours import nearest_neighbours
+from zerokin.errors import InvalidInput, shown
+from zerokin.parameters import OneOf, Ranges, check_arguments
+from zerokin.projection.neighbours import NEIGHBORS, nearest_neighbours
 
 EdgeWeights = Literal["cosine", "heat"]
 
@@ -56,11 +57,7 @@ def neighbour_graph(
            [0.   , 0.   , 0.   , 0.995],
            [0.   , 0.   , 0.995, 0.   ]])
     """
-    if weights not in get_args(EdgeWeights):
-        known = get_args(EdgeWeights)
-        raise InvalidInput(
-            f"weights={weights!r} is not one of {listing(known)}{did_you_mean(str(weights), known)}"
-        )
+    check_graph_options(n_neighbors, weights)
     neighbours, similarity = nearest_neighbours(F, n_neighbors, device=device)
     n, k = neighbours.shape
     directed = sp.csr_array(
@@ -75,6 +72,15 @@ def neighbour_graph(
         scale = squared_distance.mean()
         graph.data = np.exp(-squared_distance / scale) if scale > 0 else np.ones_like(graph.data)
     return graph
+
+
+def check_graph_options(n_neighbors: object, weights: object) -> None:
+    """Refuse options that `neighbour_graph` does not know."""
+    ranges: Ranges = {
+        "n_neighbors": NEIGHBORS,
+        "weights": OneOf(get_args(EdgeWeights), said="is not one of"),
+    }
+    check_arguments(ranges, n_neighbors=n_neighbors, weights=weights)
 
 
 def normalised_laplacian(graph: Any) -> sp.csr_array:
@@ -98,7 +104,7 @@ def normalised_laplacian(graph: Any) -> sp.csr_array:
            [-0.707,  1.   , -0.707],
            [ 0.   , -0.707,  1.   ]])
     """
-    weights = sp.coo_array(graph)
+    weights = _checked_graph(graph)
     degree = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
     linked = degree > 0
     scale = np.zeros_like(degree)
@@ -110,6 +116,27 @@ def normalised_laplacian(graph: Any) -> sp.csr_array:
     laplacian = sp.csr_array(sp.diags_array(linked.astype(np.float64)) - normalised)
     laplacian.sort_indices()
     return laplacian
+
+
+def _checked_graph(graph: Any) -> sp.coo_array:
+    """Return the weights of a graph, refusing what is not square, finite and nonnegative."""
+    try:
+        weights = sp.coo_array(graph)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"graph must be a sparse array (N, N): got {shown(graph)}") from error
+    if (
+        weights.ndim != 2
+        or weights.shape[0] != weights.shape[1]
+        or weights.dtype.kind not in "fiub"
+    ):
+        raise InvalidInput(
+            f"graph must hold numbers in shape (N, N): got {weights.dtype} of shape {weights.shape}"
+        )
+    if weights.nnz and not (np.isfinite(weights.data).all() and weights.data.min() >= 0):
+        raise InvalidInput("graph must hold weights that are finite and 0 or more")
+    if weights.nnz and abs(weights - weights.T).max() > 1e-6 * weights.data.max():
+        raise InvalidInput("graph must be symmetric: give graph.maximum(graph.T)")
+    return weights
 
 
 def checked_laplacian(laplacian: Any, samples: int) -> sp.csr_array:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from zerokin.errors import InvalidInput
+from zerokin.matrices import finite_matrix
+from zerokin.parameters import DEVICE, Integer, check_arguments
 from zerokin.progress import track
 from zerokin.projection.arrays import Array, Arrays, arrays_for, row_blocks
 
 SCORE_BYTES = 256 * 2**20  # the most that one block of scores takes
 MANY = 50_000  # samples from which the search is worth a progress bar
 DECIMALS = 12  # cosines closer than this are ties
+NEIGHBORS = Integer(1, words="be a whole number from 1 up")
 
 
 def nearest_neighbours(
@@ -47,14 +48,12 @@ def nearest_neighbours(
     >>> neighbours.ravel(), cosine.ravel().round(3)
     (array([1, 0, 1]), array([0.707, 0.707, 0.707]))
     """
-    try:
-        wanted = operator.index(n_neighbors)
-    except TypeError:
-        wanted = 0
-    if wanted < 1:
-        raise InvalidInput(f"n_neighbors must be a whole number from 1 up: got {n_neighbors!r}")
+    check_arguments(
+        {"n_neighbors": NEIGHBORS, "device": DEVICE}, n_neighbors=n_neighbors, device=device
+    )
+    F = finite_matrix(F, "F")
     samples = len(F)
-    k = min(wanted, samples - 1)
+    k = min(int(n_neighbors), samples - 1)
     if k < 1:
         return np.empty((samples, 0), np.intp), np.empty((samples, 0))
     arrays = arrays_for(device)

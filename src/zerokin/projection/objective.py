@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-from zerokin.errors import InvalidInput
+from zerokin.parameters import Ranges, Real, check_parameters
 
 
 @dataclass(frozen=True)
@@ -35,23 +34,15 @@ class Parameters:
     epsilon: float
     gamma: float = 0.01
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "alpha": Real(0, 1, closed="left", words="lie in [0, 1)"),
+        "beta": Real(0, 1, closed="right", words="lie in (0, 1]"),
+        "epsilon": Real(0, words="be 0 or more"),
+        "gamma": Real(0, words="be 0 or more"),
+    }
+
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            try:
-                number = math.isfinite(value) and not isinstance(value, bool)
-            except TypeError:
-                number = False
-            if not number:
-                raise InvalidInput(f"{field.name} must be a number: got {value!r}")
-        if not 0 <= self.alpha < 1:
-            raise InvalidInput(f"alpha must lie in [0, 1): got {self.alpha!r}")
-        if not 0 < self.beta <= 1:
-            raise InvalidInput(f"beta must lie in (0, 1]: got {self.beta!r}")
-        if self.epsilon < 0:
-            raise InvalidInput(f"epsilon must be 0 or more: got {self.epsilon!r}")
-        if self.gamma < 0:
-            raise InvalidInput(f"gamma must be 0 or more: got {self.gamma!r}")
+        check_parameters(self)
 
     @property
     def mu(self) -> float:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
+from zerokin.matrices import finite_matrix, plain_array
+from zerokin.parameters import (
+    DEVICE,
+    Boolean,
+    Integer,
+    OneOf,
+    Optional,
+    Ranges,
+    Real,
+    check_parameters,
+)
 from zerokin.projection.alternation import alternate
+from zerokin.projection.arrays import DTYPES
 from zerokin.projection.graph import checked_laplacian
+from zerokin.projection.neighbours import NEIGHBORS
 from zerokin.projection.objective import Parameters
 from zerokin.projection.row_space import distinct_rows
-from zerokin.projection.spectrum import FeatureSpectrum, finite_matrix
+from zerokin.projection.spectrum import FeatureSpectrum
 
 
 class ProjectionNotFitted(InvalidInput, NotFittedError):  # type: ignore[misc]
@@ -85,6 +97,16 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        **Parameters._parameter_ranges,
+        "n_neighbors": NEIGHBORS,
+        "max_iter": Integer(1, words="be a whole number from 1 up"),
+        "tol": Real(0, words="be 0 or more"),
+        "learn_semantics": Boolean(),
+        "device": DEVICE,
+        "dtype": Optional(OneOf(DTYPES, said="is not one of")),
+    }
+
     def __init__(
         self,
         alpha: float = 0.5,
@@ -139,12 +161,15 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ProjectionLearner
             Itself.
         """
+        check_parameters(self)
         parameters = Parameters(self.alpha, self.beta, self.epsilon, self.gamma)
-        max_iter = self._checked_max_iter()
-        prototypes, index = _semantics(E, labels, samples=len(F))
+        if spectrum is None or F is not spectrum.features:
+            F = finite_matrix(F, "F")
+        samples = len(F)
+        prototypes, index = _semantics(E, labels, samples=samples)
         spectrum = self._checked_spectrum(F, spectrum)
         if laplacian is not None:
-            laplacian = checked_laplacian(laplacian, len(F))
+            laplacian = checked_laplacian(laplacian, samples)
         elif parameters.epsilon:
             laplacian = spectrum.laplacian(self.n_neighbors)
         solution = alternate(
@@ -153,10 +178,15 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             index,
             laplacian,
             parameters,
-            max_iter=max_iter,
+            max_iter=int(self.max_iter),
             tol=self.tol,
-            learn_semantics=self.learn_semantics,
+            learn_semantics=bool(self.learn_semantics),
         )
+        if not np.isfinite(solution.W).all():
+            raise InvalidInput(
+                "the projection came out as NaN or infinity: look at the scale of F and E, and at "
+                f"gamma ({self.gamma!r}) and epsilon ({self.epsilon!r})"
+            )
         self.W_ = solution.W
         self._coordinates, self._basis = solution.coordinates, solution.basis
         self.objective_ = solution.objective
@@ -185,21 +215,12 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ProjectionNotFitted("this ProjectionLearner is not fitted yet: call fit first")
         return self.W_
 
-    def _checked_max_iter(self) -> int:
-        try:
-            max_iter = operator.index(self.max_iter)
-        except TypeError:
-            max_iter = 0
-        if max_iter < 1:
-            raise InvalidInput(f"max_iter must be a whole number from 1 up: got {self.max_iter!r}")
-        if not (isinstance(self.tol, int | float) and self.tol >= 0):
-            raise InvalidInput(f"tol must be 0 or more: got {self.tol!r}")
-        return max_iter
-
     def _checked_spectrum(self, F: Any, spectrum: FeatureSpectrum | None) -> FeatureSpectrum:
         if spectrum is None:
             return FeatureSpectrum(F, device=self.device, dtype=self.dtype)
-        if not spectrum.holds(np.asarray(F)):
+        if not isinstance(spectrum, FeatureSpectrum):
+            raise InvalidInput(f"spectrum must be a FeatureSpectrum: got {shown(spectrum)}")
+        if not spectrum.holds(F):
             raise InvalidInput(
                 f"spectrum was made of other features (shape {spectrum.features.shape}) than F "
                 f"(shape {np.shape(F)}): make it of the F you fit"
@@ -225,7 +246,7 @@ def _semantics(E: Any, labels: Any, *, samples: int) -> tuple[np.ndarray, np.nda
                 "every sample, or prototypes with labels="
             )
         return distinct_rows(prototypes)
-    index = np.asarray(labels)
+    index = plain_array(labels, "labels")
     if index.shape != (samples,) or index.dtype.kind not in "iu":
         raise InvalidInput(
             f"labels must be {samples:,} whole numbers, one for every row of F: got "
@@ -249,5 +270,8 @@ def _projected(values: Any, name: str, matrix: np.ndarray, what: str) -> np.ndar
             f"{name} has {checked.shape[1]} columns, but the projection was learned for "
             f"{len(matrix)} {what}"
         )
-    projected: np.ndarray = checked @ matrix
+    with np.errstate(over="ignore", invalid="ignore"):
+        projected: np.ndarray = checked @ matrix
+    if not np.isfinite(projected).all():
+        raise InvalidInput(f"{name} is too large to project: scale it as the features fitted on")
     return projected

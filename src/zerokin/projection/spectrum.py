@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 
-from zerokin.errors import InvalidInput, listing
+from zerokin.matrices import finite_matrix, refuse_too_large
+from zerokin.parameters import DEVICE, OneOf, Optional, Ranges, check_arguments
 from zerokin.projection.arrays import DTYPES, Array, arrays_for, row_blocks
-from zerokin.projection.graph import EdgeWeights, neighbour_graph, normalised_laplacian
+from zerokin.projection.graph import (
+    EdgeWeights,
+    check_graph_options,
+    neighbour_graph,
+    normalised_laplacian,
+)
 
 
 class FeatureSpectrum:
@@ -44,12 +52,18 @@ class FeatureSpectrum:
     (3, 3)
     """
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "device": DEVICE,
+        "dtype": Optional(OneOf(DTYPES, said="is not one of")),
+    }
+
     def __init__(self, F: np.ndarray, *, device: str = "cpu", dtype: str | None = None) -> None:
+        check_arguments(self._parameter_ranges, device=device, dtype=dtype)
         self.features = finite_matrix(F, "F")
         if dtype is None:
             dtype = "float32" if self.features.dtype.itemsize <= 4 else "float64"
-        if dtype not in DTYPES:
-            raise InvalidInput(f"dtype={dtype!r} is not one of {listing(DTYPES)}")
+        if dtype == "float32":
+            refuse_too_large(self.features.astype(np.float32, copy=False), "F")
         self.dtype = dtype
         self.device = str(device)
         self.arrays = arrays_for(self.device)
@@ -91,7 +105,8 @@ class FeatureSpectrum:
         weights
             Weight of an edge: see `neighbour_graph`.
         """
-        key = (n_neighbors, weights)
+        check_graph_options(n_neighbors, weights)
+        key = (int(n_neighbors), weights)
         if key not in self._laplacians:
             graph = neighbour_graph(self.features, n_neighbors, weights=weights, device=self.device)
             self._laplacians[key] = normalised_laplacian(graph)
@@ -100,37 +115,3 @@ class FeatureSpectrum:
     def holds(self, F: np.ndarray) -> bool:
         """Tell whether these are the features the spectrum was made of."""
         return F is self.features or np.array_equal(F, self.features)
-
-
-def finite_matrix(values: object, name: str) -> np.ndarray:
-    """Check that an argument is a matrix of finite numbers, and return it as floats.
-
-    Examples
-    --------
-    >>> finite_matrix([[1, 2]], "F")
-    array([[1., 2.]])
-    """
-    try:
-        matrix = np.asarray(values)
-        if matrix.dtype.kind not in "fiub":
-            matrix = matrix.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} must be a matrix of numbers: {error}") from error
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise InvalidInput(
-            f"{name} must be a matrix with at least one row and column: got shape {matrix.shape}"
-        )
-    if matrix.dtype.kind != "f":
-        matrix = matrix.astype(np.float64)
-    elif matrix.dtype.itemsize < 4:
-        matrix = matrix.astype(np.float32)
-    for rows in row_blocks(len(matrix)):
-        finite = np.isfinite(matrix[rows])
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0]
-            row += rows.start
-            raise InvalidInput(
-                f"{name} holds {matrix[row, column]} in row {row}, column {column}: "
-                "drop or fill such values first"
-            )
-    return matrix

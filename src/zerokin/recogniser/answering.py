@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
+from zerokin.parameters import Integer, Optional, Ranges, Real, Unchecked, check_parameters
 from zerokin.recogniser.picture_answer import (
     HedgedAnswer,
     Kin,
@@ -20,7 +21,7 @@ from zerokin.recogniser.picture_answer import (
 from zerokin.recognition.answers import NONE_OF_THESE
 from zerokin.recognition.answers.calibration import AnswerCalibration
 from zerokin.recognition.answers.confidence import probabilities
-from zerokin.recognition.answers.hedging import ANYTHING, HedgedAnswers, hedge
+from zerokin.recognition.answers.hedging import ANYTHING, SHARE, HedgedAnswers, hedge
 from zerokin.recognition.answers.ladder import ladder
 from zerokin.recognition.answers.novelty import typicality
 from zerokin.recognition.class_labels import KnownClasses, candidate_positions
@@ -53,13 +54,16 @@ class Question:
     max_risk: float | None = None
     unseen_bias: float = 0.0
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "candidates": Unchecked("candidate_positions, which knows the classes"),
+        "k": Integer(1),
+        "max_risk": Optional(SHARE),
+        # Far beyond the scores, differences between classes drown in rounding.
+        "unseen_bias": Real(-100, 100, words="be a finite number from -100 to 100"),
+    }
+
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise InvalidInput(f"k must be a whole number from 1: got {self.k!r}")
-        if self.max_risk is not None and not 0 <= self.max_risk <= 1:
-            raise InvalidInput(f"max_risk must lie between 0 and 1: got {self.max_risk}")
-        if not np.isfinite(self.unseen_bias):
-            raise InvalidInput(f"unseen_bias must be a finite number: got {self.unseen_bias}")
+        check_parameters(self)
 
 
 class Answerer:
@@ -110,7 +114,12 @@ class Answerer:
         _, everything = self.model._candidate_scores(features, "all")
         biased = everything + self.question.unseen_bias * ~self.seen
         scores = biased[:, self.chosen]
+        if self.model.inference == "paper":
+            # Superclasses are pruned among the candidates: of all, none of these need survive.
+            _, scores = self.model._candidate_scores(features, self.model.classes_[self.chosen])
+            scores = scores + self.question.unseen_bias * ~self.seen[self.chosen]
         order = np.argsort(-scores, axis=1, kind="stable")[0]
+        order = order[np.isfinite(scores[0, order])]
         shares = None
         if self.calibration is not None:
             shares = probabilities(scores, self.calibration.temperature)

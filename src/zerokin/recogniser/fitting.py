@@ -23,7 +23,9 @@ from zerokin.features.extraction import extract_features
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.of_dataset import build_hierarchy
+from zerokin.parameters import SEED, Boolean, InstanceOf, Optional, Ranges, check_arguments
 from zerokin.recogniser.choosing import Choice, calibrate, choose, enough_folds, measure
 from zerokin.recogniser.examples import example_pictures
 from zerokin.recogniser.fold_features import FoldFeatures
@@ -31,6 +33,15 @@ from zerokin.recogniser.recogniser import Recogniser
 from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
 
 Features = NDArray[np.float32]
+
+_RANGES: Ranges = {
+    "dataset": InstanceOf(Dataset, "a Dataset"),
+    "learner": Optional(InstanceOf((FeatureLearner, Mapping), "a FeatureLearner or its settings")),
+    **dict.fromkeys(("finetune", "tune", "calibrated", "fold_networks", "quiet"), Boolean()),
+    "hierarchy": Optional(InstanceOf(ClassHierarchy, "a ClassHierarchy")),
+    "folder": Optional(InstanceOf((str, os.PathLike), "a path")),
+    "random_state": SEED,
+}
 
 
 def fit_recogniser(
@@ -63,7 +74,7 @@ def fit_recogniser(
     calibrated
         Learn on validation classes how far answers can be trusted.
     hierarchy
-        Superclasses of all classes, in their order; by default they are clustered from the
+        Superclasses of all classes, matched by name; by default they are clustered from the
         semantics, or come from the data's taxonomy where validation classes prefer that.
     fold_networks
         With ``finetune``, train a network for each validation fold that has never seen the
@@ -76,6 +87,19 @@ def fit_recogniser(
     quiet
         Show no progress.
     """
+    check_arguments(
+        _RANGES,
+        dataset=dataset,
+        learner=learner,
+        finetune=finetune,
+        tune=tune,
+        calibrated=calibrated,
+        hierarchy=hierarchy,
+        fold_networks=fold_networks,
+        folder=folder,
+        random_state=random_state,
+        quiet=quiet,
+    )
     started = time.perf_counter()
     dataset, notes = _with_vectors(dataset), []
     if len(dataset.seen) < 2:
@@ -173,13 +197,13 @@ def _with_vectors(dataset: Dataset) -> Dataset:
 
 def _with_semantics(hierarchy: ClassHierarchy, dataset: Dataset) -> ClassHierarchy:
     """Return superclasses that know their classes' vectors, so that a class can join them."""
-    if hierarchy.names != dataset.classes.names:
-        raise InvalidInput("the hierarchy must list the classes of the data set, in their order")
+    names = dataset.classes.names
+    hierarchy = aligned_hierarchy(hierarchy, names, beside="the data set")
     layers = range(1, hierarchy.n_layers + 1)
     named = hierarchy.has_node_names
     return ClassHierarchy(
         [hierarchy.labels(layer) for layer in layers],
-        names=hierarchy.names,
+        names=names,
         semantics=dataset.semantics,
         node_names=[hierarchy.node_names(layer) for layer in layers] if named else None,
     )

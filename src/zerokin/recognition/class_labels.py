@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from zerokin.class_names import checked_names_of
 from zerokin.data.classes import ClassTable
-from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.errors import InvalidInput, did_you_mean, listing, shown
+from zerokin.matrices import plain_array, real_array
+from zerokin.parameters import is_real, is_whole
 
 Positions = NDArray[np.int64]
 
@@ -34,10 +36,10 @@ class KnownClasses:
             names = checked_names_of(np.unique(y))
             return cls(names, np.eye(len(names)))
         if isinstance(semantics, ClassTable):
-            return cls(np.array(checked_names_of(semantics.names)), np.array(semantics.semantics))
+            return cls(class_names(semantics.names), np.array(semantics.semantics))
         if isinstance(semantics, Mapping):
             vectors = _matrix(list(semantics.values()))
-            return cls(np.array(checked_names_of(list(semantics))), vectors)
+            return cls(class_names(list(semantics)), vectors)
         vectors = _matrix(semantics)
         return cls(np.arange(len(vectors)), vectors)
 
@@ -46,7 +48,7 @@ class KnownClasses:
 
     def positions(self, labels: Any, what: str) -> Positions:
         """Return the positions of classes given by name, or by position where names are words."""
-        given = np.asarray(labels)
+        given = plain_array(labels, what)
         if given.ndim != 1:
             raise InvalidInput(f"{what} must be a list of classes: got shape {given.shape}")
         if given.dtype.kind in "iu" and self.names.dtype.kind not in "iu":
@@ -56,6 +58,8 @@ class KnownClasses:
                     f"{what}: there is no class {outside[0]} among {len(self)} (counted from 0)"
                 )
             return given.astype(np.int64)
+        if not len(given):
+            return np.empty(0, dtype=np.int64)
         order = np.argsort(self.names, kind="stable")
         try:
             place = np.searchsorted(self.names, given, sorter=order)
@@ -97,10 +101,45 @@ def candidate_positions(
     return chosen
 
 
+def class_names(names: Sequence[Any]) -> NDArray[Any]:
+    """Return the names of classes, all different, and all of them texts or all of them numbers.
+
+    Examples
+    --------
+    >>> class_names(["lynx", 3])
+    Traceback (most recent call last):
+    zerokin.errors.InvalidInput: names of classes must all be texts, or all whole numbers: got 3
+    """
+    numbers = [is_whole(name) for name in names]
+    strange = next(
+        (
+            name
+            for name, number in zip(names, numbers, strict=True)
+            if not (isinstance(name, str) or is_real(name)) or number != numbers[0]
+        ),
+        None,
+    )
+    if strange is not None or any(isinstance(name, str) for name in names) != all(
+        isinstance(name, str) for name in names
+    ):
+        raise InvalidInput(
+            "names of classes must all be texts, or all whole numbers: got "
+            f"{shown(names[0] if strange is None else strange)}"
+        )
+    found = np.array(names)
+    if found.dtype.kind not in "Uif" or found.tolist() != list(names):
+        raise InvalidInput("a name of a class cannot be kept, such as one that ends in NUL")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InvalidInput(f"names of classes must differ: {shown(twice)} stands there twice")
+    checked_names_of(names)
+    return found
+
+
 def _matrix(vectors: Any) -> NDArray[np.float64]:
     try:
-        matrix = np.asarray(vectors, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        matrix = real_array(vectors, "semantics").astype(np.float64)
+    except InvalidInput as error:
         raise InvalidInput("semantics must be vectors of numbers, all of one length") from error
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidInput(f"semantics must be a matrix (C, d_z): got shape {matrix.shape}")

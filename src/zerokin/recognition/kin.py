@@ -58,7 +58,8 @@ def semantic_kinship(Z: Matrix, seen: Matrix, *, width: float) -> Matrix:
     """
     among = _squared_distances(seen, seen)[np.triu_indices(len(seen), k=1)]
     scale = width * np.median(among) if len(among) and np.median(among) > 0 else width
-    near: Matrix = np.exp(-_squared_distances(Z, seen) / scale)
+    with np.errstate(over="ignore"):  # farther than a float can say is infinitely far
+        near: Matrix = np.exp(-_squared_distances(Z, seen) / max(scale, np.finfo(np.float64).tiny))
     return near
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.errors import InvalidInput, shown
 from zerokin.features.normaliser import unit_length
+from zerokin.matrices import finite_matrix, real_array
 
 
 def cosine_scores(
@@ -22,7 +24,13 @@ def cosine_scores(
     prototypes
         (K, d) vectors.
     """
-    cosines: NDArray[np.floating] = unit_length(projected) @ unit_length(prototypes).T
+    samples, nodes = finite_matrix(projected, "projected"), finite_matrix(prototypes, "prototypes")
+    if samples.shape[1] != nodes.shape[1]:
+        raise InvalidInput(
+            f"projected has {samples.shape[1]} columns, but prototypes {nodes.shape[1]}: samples "
+            "must be in the space of the prototypes"
+        )
+    cosines: NDArray[np.floating] = unit_length(samples) @ unit_length(nodes).T
     return cosines
 
 
@@ -49,6 +57,19 @@ def nearest_prototype(
     >>> nearest_prototype(np.array([[0.9, 0.2]]), np.eye(2), np.array([1]))
     array([1])
     """
-    best = cosine_scores(projected, prototypes[candidates]).argmax(axis=1)
-    named: NDArray[np.int64] = candidates[best]
+    nodes = finite_matrix(prototypes, "prototypes")
+    chosen = real_array(candidates, "candidates", "positions of classes")
+    if (
+        chosen.ndim != 1
+        or not len(chosen)
+        or chosen.dtype.kind not in "iu"
+        or chosen.min() < 0
+        or chosen.max() >= len(nodes)
+    ):
+        raise InvalidInput(
+            f"candidates must be one or more positions of classes, 0 to {len(nodes) - 1}: got "
+            f"{shown(candidates)}"
+        )
+    best = cosine_scores(projected, nodes[chosen]).argmax(axis=1)
+    named: NDArray[np.int64] = chosen[best]
     return named

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput
+from zerokin.parameters import Integer, check_arguments
 
 
 def ranked(scores: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -18,7 +18,6 @@ def ranked(scores: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], NDAr
     >>> ranked(np.array([[0.1, 0.9, 0.5]]), 2)
     (array([[1, 2]]), array([[0.9, 0.5]]))
     """
-    if k < 1:
-        raise InvalidInput(f"k must be at least 1: got {k}")
+    check_arguments({"k": Integer(1, words="be at least 1")}, k=k)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return order, np.take_along_axis(scores, order, axis=1)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
+from zerokin.matrices import refuse_too_large
 
 
 def training_samples(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -19,7 +20,11 @@ def training_samples(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDAr
         check_classification_targets(labels)
     except ValueError as error:
         raise InvalidInput(f"y: {_one_line(error)}") from error
-    return refuse_not_finite(features, "X"), labels
+    features = refuse_too_large(refuse_not_finite(features, "X"), "X")
+    if len(features) > 1 and (features[0] == features[1]).all() and (features == features[0]).all():
+        # Centring would leave nothing but rounding, and unit length would make that large.
+        raise InvalidInput(f"X: all {len(features):,} samples are equal: nothing tells them apart")
+    return features, labels
 
 
 def new_samples(estimator: Any, X: Any) -> NDArray[Any]:
@@ -34,7 +39,7 @@ def new_samples(estimator: Any, X: Any) -> NDArray[Any]:
     zerokin.errors.InvalidInput: X has 3 features, but ZeroShotClassifier is expecting 4 features
     as input: give features that were read as those it was fitted on
     """
-    return refuse_not_finite(_validated(estimator, X, reset=False), "X")
+    return refuse_too_large(refuse_not_finite(_validated(estimator, X, reset=False), "X"), "X")
 
 
 def refuse_not_finite(matrix: NDArray[Any], what: str) -> NDArray[Any]:
@@ -54,6 +59,8 @@ def refuse_not_finite(matrix: NDArray[Any], what: str) -> NDArray[Any]:
 def _validated(estimator: Any, *arrays: Any, reset: bool = True) -> Any:
     from sklearn.utils.validation import validate_data
 
+    if getattr(getattr(arrays[0], "dtype", None), "kind", "") in ("M", "m"):
+        raise InvalidInput("X must be numbers, not dates or times")
     kinds = [np.float64, np.float32]
     try:
         return validate_data(estimator, *arrays, dtype=kinds, reset=reset, ensure_all_finite=False)

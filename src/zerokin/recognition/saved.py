@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from zerokin.errors import InvalidInput, shown
 from zerokin.features.normaliser import Affine, FeatureNormaliser, signed_root, unit_length
 from zerokin.files import read_versioned, refuse_other_folder, replacing_folder
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.parameters import check_parameters, plain
 from zerokin.recognition.prototypes import PrototypeRule
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
 
     folder = Path(folder)
     refuse_other_folder(folder, CONFIG, "a classifier")
+    check_parameters(model)
     names = model.classes_.tolist()
     try:
         _class_names(names)  # as it will be read
@@ -39,7 +41,7 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
         "format": FORMAT,
         "version": VERSION,
         "written_by": f"zerokin {__version__}",
-        "parameters": model.get_params(),
+        "parameters": {name: plain(value) for name, value in model.get_params().items()},
         "classes": names,
         "n_features": int(model.n_features_in_),
         "n_iter": int(model.n_iter_),
@@ -87,7 +89,8 @@ def read_classifier(
     )
     try:
         numbers = _load_numbers(folder / NUMBERS)
-        model = kind(**_parameters(kind, config["parameters"]))
+        model = kind(**config["parameters"])
+        check_parameters(model)
         model.classes_ = _class_names(config["classes"])
         model.n_features_in_ = int(config["n_features"])
         model.n_iter_ = int(config["n_iter"])
@@ -110,25 +113,6 @@ def read_classifier(
     return model
 
 
-def _parameters(kind: type[ZeroShotClassifier], given: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters, each of the kind that its default is of."""
-    from zerokin.recognition.zero_shot_classifier import Inference
-
-    for name, default in kind().get_params().items():
-        value = given.get(name, default)
-        if isinstance(default, str):
-            fits = isinstance(value, str) and value.isprintable()
-        elif isinstance(default, float):
-            fits = _is_number(value, int | float)
-        else:
-            fits = _is_number(value, int) or (name == "random_state" and value is None)
-        if not fits:
-            raise ValueError(f"{name} is {shown(value)}")
-    if given.get("inference", "kin") not in get_args(Inference):
-        raise ValueError(f"inference is {shown(given['inference'])}")
-    return given
-
-
 def _is_number(value: object, kind: Any) -> bool:
     # Comparing, unlike isfinite, also takes a whole number that no float can hold.
     return isinstance(value, kind) and not isinstance(value, bool) and abs(value) < 1e300
@@ -136,12 +120,15 @@ def _is_number(value: object, kind: Any) -> bool:
 
 def _class_names(given: Any) -> NDArray[Any]:
     """Return the names of classes, all of them texts or all of them numbers."""
-    if not isinstance(given, list) or not given or len(set(given)) < len(given):
+    if not isinstance(given, list) or not given or len(set(map(repr, given))) < len(given):
         raise ValueError("classes must be a list of different names")
     if not all(isinstance(name, str) for name in given) and not all(
         _is_number(name, int) for name in given
     ):
-        raise ValueError("names of classes must be texts, or all of them whole numbers")
+        strange = next((name for name in given if not isinstance(name, str)), given[0])
+        raise ValueError(
+            f"names of classes must be texts, or all of them whole numbers: got {shown(strange)}"
+        )
     names = np.array(given)
     if names.dtype.kind not in "Ui" or names.tolist() != given:
         raise ValueError("a name of a class cannot be kept, such as one that ends in NUL")

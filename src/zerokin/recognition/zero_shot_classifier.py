@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,13 +12,29 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from zerokin.class_names import checked_names_of
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
+from zerokin.hierarchy.clustering import METHODS
+from zerokin.matrices import real_array
+from zerokin.parameters import (
+    DEVICE,
+    SEED,
+    Integer,
+    OneOf,
+    Optional,
+    Ranges,
+    Real,
+    Text,
+    check_arguments,
+    check_parameters,
+)
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
 from zerokin.recognition.class_labels import KnownClasses, candidate_positions
 from zerokin.recognition.explanation import Explanation, explain_sample
+from zerokin.recognition.finite_scores import finite_scores, refuse_no_candidate
 from zerokin.recognition.growth import grown_hierarchy
 from zerokin.recognition.hubness import hubness
 from zerokin.recognition.kin import kinship, semantic_kinship
@@ -62,7 +78,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Weight of no offsets at all.
     hub_weight, hub_neighbors
         How much of a prototype's closeness to the means of its nearest seen classes is taken off
-        the class's score (see `zerokin.recognition.hubness`).
+        the class's score, 0 to 2 (see `zerokin.recognition.hubness`).
     top_k
         Superclasses that survive on a layer, for ``inference="paper"``.
     calibration
@@ -82,6 +98,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_ : d_f
     n_iter_ : most iterations that a layer's projection took
 
+    Notes
+    -----
+    A sample that is all zero once it is normalised has no direction: its cosine with every class
+    is 0, so that hubness and calibration alone tell classes apart. Training samples must not all
+    be so.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -94,6 +116,35 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.predict(new), model.predict(new, candidates="all")
     (array([4, 4]), array([4, 4]))
     """
+
+    _parameter_ranges: ClassVar[Ranges] = {
+        "alpha": Real(0, 1, closed="left"),
+        "beta": Real(0, 1),
+        # Beyond these the projection is nothing but the ridge, or the graph.
+        "epsilon": Real(0, 1e6),
+        "gamma": Real(0, 1e12),
+        "n_neighbors": Integer(1),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "normalisation": Text("power-whiten3-unit"),
+        "branching": Integer(2),
+        "grouping": OneOf(METHODS),
+        "inference": OneOf(get_args(Inference)),
+        # Ten layers of a larger decay would leave the lowest ones to rounding.
+        "kin_decay": Real(0, 4),
+        "kin_semantics": Real(0, 1e4),
+        "kin_width": Real(0, closed="neither"),
+        # Kinship alone need not be invertible: classes of one superclass have equal rows.
+        "kin_shrinkage": Real(1e-6, 1e12),
+        # At 1 all of the closeness is taken off; at 3 one class in ten is still named on CUB.
+        "hub_weight": Real(0, 2),
+        "hub_neighbors": Integer(1),
+        "top_k": Integer(1),
+        # Scores lie within ±3; far beyond, differences between seen classes drown in rounding.
+        "calibration": Real(-100, 100),
+        "random_state": Optional(SEED),
+        "device": DEVICE,
+    }
 
     def __init__(
         self,
@@ -162,17 +213,22 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Vectors of all classes, seen and unseen: a `ClassTable`, a mapping of names to vectors,
             or a matrix (C, d_z). Without any, every class in ``y`` is seen and like no other.
         hierarchy
-            Superclasses over the same classes in the same order; by default they are clustered
-            from the semantics.
+            Superclasses over the same classes, matched by name (by order where either side has no
+            names of its own); by default they are clustered from the semantics.
         """
-        if self.inference not in ("kin", "flat", "paper"):
-            raise InvalidInput(f"inference={self.inference!r} is none of kin, flat, paper")
+        check_parameters(self)
+        normaliser = FeatureNormaliser(self.normalisation)
         X, y = training_samples(self, X, y)
         known = KnownClasses.of(semantics, y)
         labels = known.positions(y, "y")
         self.n_iter_ = 1
-        self._normaliser = FeatureNormaliser(self.normalisation)
-        F = self._normaliser.fit_transform(X, labels)
+        self._normaliser = normaliser
+        F = normaliser.fit_transform(X, labels)
+        if not F.any():
+            raise InvalidInput(
+                f"X is all zero once it is normalised by {self.normalisation!r}: nothing can be "
+                "learned from it"
+            )
         self.classes_ = known.names
         self.seen_ = np.unique(labels)
         self.semantics_ = unit_rows(known.vectors, [str(name) for name in known.names])
@@ -188,7 +244,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             None if kin is None else kin[self.seen_],
             shrinkage=self.kin_shrinkage,
         )
-        self.prototypes_ = self._rule.prototypes(self.semantics_, kin)
+        self.prototypes_ = self._checked_prototypes(self._rule.prototypes(self.semantics_, kin))
         self._means = unit_length(means)
         self._offsets = self._hub_offsets(self.prototypes_)
         self._layer_prototypes = self._project_layers(spectrum, labels)
@@ -231,7 +287,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def add_class(self, name: Any, vector: ArrayLike) -> ZeroShotClassifier:
         """Make one more unseen class known by its semantic vector; nothing is fitted again."""
         check_is_fitted(self)
-        vector = np.asarray(vector, dtype=np.float64)
+        if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
+            raise InvalidInput(f"a class is called by a text or a whole number: got {shown(name)}")
+        vector = real_array(vector, f"class {shown(name)}: its vector", "numbers").astype(
+            np.float64
+        )
         if vector.shape != (self.semantics_.shape[1],):
             raise InvalidInput(
                 f"class {name!r}: its vector has shape {vector.shape}, but semantics have "
@@ -239,6 +299,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if self.classes_.dtype.kind in "iu" and not isinstance(name, int | np.integer):
             raise InvalidInput(f"classes are called by number here: {name!r} is none")
+        if self.classes_.dtype.kind in "US" and not (isinstance(name, str) and name.strip()):
+            raise InvalidInput(f"classes are called by name here: {name!r} is none")
         checked_names_of([name])
         if name in self.classes_:
             raise InvalidInput(f"there is a class {name!r} already: remove it or choose a name")
@@ -266,11 +328,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _superclasses(self, hierarchy: ClassHierarchy | None) -> ClassHierarchy | None:
         n_classes = len(self.classes_)
         if hierarchy is not None:
-            if hierarchy.n_classes != n_classes:
-                raise InvalidInput(
-                    f"the hierarchy has {hierarchy.n_classes} classes, but semantics {n_classes}"
-                )
-            return hierarchy
+            return aligned_hierarchy(hierarchy, self.classes_)
         if n_classes < self.branching**2:
             return None
         return ClassHierarchy.from_semantics(
@@ -329,6 +387,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             kin = kin + kinship(self.hierarchy_, decay=self.kin_decay)[:, self.seen_]
         return kin
 
+    def _checked_prototypes(self, prototypes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return prototypes (n, d_f) if they are finite and any has a direction."""
+        if np.isfinite(prototypes).all() and prototypes.any():
+            return prototypes
+        raise InvalidInput(
+            "no class has a prototype in the space of features: look at the scale of X, at gamma "
+            f"({self.gamma!r}) and at the kin_ parameters"
+        )
+
     def _hub_offsets(self, prototypes: NDArray[np.float64]) -> NDArray[np.float64]:
         if not self.hub_weight:
             return np.zeros(len(prototypes))
@@ -340,9 +407,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return unit
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
+        # It may have been changed since `fit`, as a search for the best one does.
+        check_arguments(self._parameter_ranges, calibration=self.calibration)
         scores: NDArray[np.float64] = F @ self.prototypes_.T - self._offsets
         scores[:, self.seen_] -= self.calibration
-        return scores
+        return finite_scores(scores)
 
     def _candidate_scores(
         self, X: Any, candidates: Candidates
@@ -354,6 +423,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(F)[:, chosen]
         if self._layer_prototypes and self.hierarchy_ is not None:
             layers = [F @ nodes.T for nodes in self._layer_prototypes]
+            check_arguments(self._parameter_ranges, top_k=self.top_k)
             alive = surviving_classes(layers, self.hierarchy_, chosen, keep=self.top_k)
-            scores = np.where(alive, scores, -np.inf)
+            scores = refuse_no_candidate(np.where(alive, scores, -np.inf))
         return chosen, scores

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 from zerokin.files import existing
 from zerokin.semantics.names import name_words
 
@@ -48,6 +48,10 @@ class Corpus:
             self._path = existing(documents, "corpus", remedy)
             if self._path.is_dir():
                 raise InvalidInput(f"{self._path} is a folder: {remedy}")
+        elif not isinstance(documents, Iterable) or getattr(documents, "shape", None) == ():
+            raise InvalidInput(
+                f"corpus must be a text file, or a list of texts: got {shown(documents)}"
+            )
         elif iter(documents) is documents:
             raise InvalidInput(
                 "the corpus can be gone through only once, and training does so several times: "
@@ -66,8 +70,12 @@ class Corpus:
         for document in documents:
             if isinstance(document, str):
                 words = _WORD.findall(document.lower())
-            else:
+            elif isinstance(document, Iterable):
                 words = [str(word).lower() for word in document]
+            else:
+                raise InvalidInput(
+                    f"corpus: a document must be a text or a list of words: got {shown(document)}"
+                )
             words = self._joined(words)
             for start in range(0, len(words), _LONGEST):
                 yield words[start : start + _LONGEST]

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 
 
 def plain_name(name: str) -> str:
@@ -55,6 +55,8 @@ def checked_names(names: Iterable[str]) -> list[str]:
     """Return class names as a list, or say which of them is not a name."""
     if isinstance(names, str):
         raise InvalidInput(f"names must be a list of class names, not the one text {names!r}")
+    if not isinstance(names, Iterable):
+        raise InvalidInput(f"names must be a list of class names: got {shown(names)}")
     listed = list(names)
     for index, name in enumerate(listed):
         if not isinstance(name, str) or not name_words(name):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 
 
 def unit_rows(vectors: ArrayLike, names: Sequence[object]) -> NDArray[np.float64]:
@@ -47,6 +47,8 @@ def unit_rows(vectors: ArrayLike, names: Sequence[object]) -> NDArray[np.float64
     zerokin.errors.InvalidInput: class vectors without a direction: all zero for 'whale'; give ...
     """
     rows = _matrix(vectors)
+    if not hasattr(names, "__len__"):
+        raise InvalidInput(f"names must be a list of class names: got {shown(names)}")
     if len(rows) != len(names):
         raise InvalidInput(f"{len(rows):,} class vectors for {len(names):,} class names")
     # Scaled by the largest entry first: the squares of 1e200 or 1e-200 are no float64.

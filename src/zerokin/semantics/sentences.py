@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput, MissingExtra, MissingFile, did_you_mean, listing
+from zerokin.errors import (
+    InvalidInput,
+    MissingExtra,
+    MissingFile,
+    did_you_mean,
+    listing,
+    shown,
+)
+from zerokin.parameters import DEVICE, InstanceOf, Integer, Optional, check_arguments
 from zerokin.semantics.names import checked_names, plain_name
 
 #: Encoders that come as a Python package: short name, distribution, module, folder inside it.
@@ -45,6 +53,14 @@ def class_texts(
     ['a photo of a house finch.', 'a striped horse of Africa']
     """
     names = checked_names(names)
+    check_arguments(
+        {
+            "template": InstanceOf(str, "a text with {name} in it"),
+            "descriptions": Optional(InstanceOf(Mapping, "texts by class name")),
+        },
+        template=template,
+        descriptions=descriptions,
+    )
     if "{name}" not in template:
         raise InvalidInput(f"template {template!r} has no {{name}} in it")
     descriptions = descriptions or {}
@@ -54,6 +70,9 @@ def class_texts(
             f"descriptions of classes that are not there: {listing(map(repr, unknown))}"
             + did_you_mean(unknown[0], names)
         )
+    for name, text in descriptions.items():
+        if not isinstance(text, str):
+            raise InvalidInput(f"the description of {name!r} must be a text: got {shown(text)}")
     return [
         descriptions.get(name, "").strip() or template.replace("{name}", plain_name(name))
         for name in names
@@ -90,12 +109,20 @@ def sentence_vectors(
     """
     if isinstance(texts, str):
         raise InvalidInput(f"texts must be a list of texts, not the one text {texts!r}")
+    if not isinstance(texts, Iterable):
+        raise InvalidInput(f"texts must be a list of texts: got {shown(texts)}")
     texts = list(texts)
     blank = [i for i, text in enumerate(texts) if not isinstance(text, str) or not text.strip()]
     if blank or not texts:
         raise InvalidInput(f"texts without a word in them: {listing(blank) or 'all'}")
-    if batch_size < 1:
-        raise InvalidInput(f"batch_size={batch_size}: give at least 1")
+    check_arguments(
+        {
+            "batch_size": Integer(1, words="{name}={value}: give at least 1"),
+            "device": Optional(DEVICE),
+        },
+        batch_size=batch_size,
+        device=device,
+    )
     if find_spec("sentence_transformers") is None:
         raise MissingExtra("encoding sentences", "text")
     folder = _folder(model)

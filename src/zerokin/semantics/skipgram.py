@@ -13,8 +13,22 @@ from typing import Any
 
 from zerokin.errors import InvalidInput, MissingExtra, ZerokinWarning
 from zerokin.files import replacing
+from zerokin.parameters import PATH, SEED, Boolean, Integer, Optional, Ranges, check_arguments
 from zerokin.semantics.corpus import Corpus, Documents
 from zerokin.semantics.names import checked_names, name_words
+
+_RANGES: Ranges = {
+    "dimension": Integer(1, 100_000, words="{name}={value}: give from 1 to 100,000"),
+    **dict.fromkeys(
+        ("window", "negative", "epochs", "min_count"),
+        Integer(1, 1_000_000, words="{name}={value}: give from 1 to 1,000,000"),
+    ),
+    "join_names": Boolean(),
+    "binary": Optional(Boolean()),
+    "seed": SEED,
+    "workers": Integer(1, 1024),
+    "quiet": Boolean(),
+}
 
 
 def train_skipgram(
@@ -77,22 +91,26 @@ def train_skipgram(
     Path
         The file written.
     """
-    numbers = {
-        "dimension": dimension,
-        "window": window,
-        "negative": negative,
-        "epochs": epochs,
-        "min_count": min_count,
-        "workers": workers,
-    }
-    for argument, value in numbers.items():
-        if value < 1:
-            raise InvalidInput(f"{argument}={value}: give at least 1")
-    names = checked_names(class_names or ())
+    check_arguments(
+        _RANGES,
+        dimension=dimension,
+        window=window,
+        negative=negative,
+        epochs=epochs,
+        min_count=min_count,
+        join_names=join_names,
+        binary=binary,
+        seed=seed,
+        workers=workers,
+        quiet=quiet,
+    )
+    names = checked_names(() if class_names is None else class_names)
     if find_spec("gensim") is None:
         raise MissingExtra("training word vectors", "text")
     from gensim.models import Word2Vec
 
+    if isinstance(corpus, str | os.PathLike):
+        check_arguments({"corpus": PATH}, corpus=corpus)
     sentences = Corpus(corpus)
     if join_names and any(len(name_words(name)) > 1 for name in names):
         sentences = Corpus(corpus, phrases=_frequent(corpus, names, min_count))

@@ -6,16 +6,19 @@ import csv
 import io
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.errors import InvalidInput, did_you_mean, listing, shown
 from zerokin.files import existing, replacing
+from zerokin.matrices import finite_matrix
+from zerokin.parameters import PATH, Text, check_arguments
 
 MOST_NAMED = 20
+KEY = Text("name")
 
 
 def vector_table(
@@ -52,6 +55,7 @@ def vector_table(
     >>> keys, vectors.tolist()
     (['n01532829', 'n01558993'], [[0.5, 2.0], [1.0, -3.0]])
     """
+    check_arguments({"path": PATH, "key": KEY}, path=path, key=key)
     path = existing(path, "table of class vectors", "give a CSV or text table, one class a line")
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder: give the table of class vectors inside")
@@ -118,13 +122,30 @@ def write_vector_table(
     key
         Heading of the keys; columns of the vector are numbered.
     """
+    check_arguments({"path": PATH, "key": KEY}, path=path, key=key)
+    listed, matrix = class_keys(keys), finite_matrix(vectors, "vectors")
+    if len(listed) != len(matrix):
+        raise InvalidInput(f"{len(matrix):,} vectors for {len(listed):,} keys")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([key, *range(1, vectors.shape[1] + 1)])
-    for name, vector in zip(keys, vectors.tolist(), strict=True):
+    writer.writerow([key, *range(1, matrix.shape[1] + 1)])
+    for name, vector in zip(listed, matrix.tolist(), strict=True):
         writer.writerow([name, *vector])
     with replacing(Path(path)) as temporary:
         temporary.write_text(text.getvalue(), encoding="utf-8")
+
+
+def class_keys(keys: Sequence[str]) -> list[str]:
+    """Return the keys of classes, refusing what a table could not tell apart."""
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        raise InvalidInput(f"keys must be a list of texts: got {shown(keys)}")
+    listed = list(keys)
+    strange = [key for key in listed if not isinstance(key, str) or not key.strip()]
+    if strange:
+        raise InvalidInput(f"every key must be a text: got {shown(strange[0])}")
+    if len(set(listed)) < len(listed):
+        raise InvalidInput("keys must differ: one stands there twice")
+    return listed
 
 
 def _read(path: Path) -> tuple[bool, list[tuple[int, list[str]]]]:

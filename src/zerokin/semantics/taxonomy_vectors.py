@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
 
 
 def taxonomy_vectors(paths: Sequence[Sequence[str]]) -> NDArray[np.float64]:
@@ -33,6 +33,17 @@ def taxonomy_vectors(paths: Sequence[Sequence[str]]) -> NDArray[np.float64]:
            [1., 0., 1., 0.],
            [0., 0., 0., 1.]])
     """
+    if isinstance(paths, str) or not isinstance(paths, Sequence):
+        raise InvalidInput(f"paths must be a list of paths: got {shown(paths)}")
+    for row, given in enumerate(paths):
+        if (
+            isinstance(given, str)
+            or not isinstance(given, Sequence)
+            or not all(isinstance(step, str) for step in given)
+        ):
+            raise InvalidInput(
+                f"the path of class {row} must be a list of superclass names: got {shown(given)}"
+            )
     nodes = [[tuple(path[: depth + 1]) for depth in range(len(path))] for path in paths]
     columns = {node: k for k, node in enumerate(dict.fromkeys(n for path in nodes for n in path))}
     if not columns:

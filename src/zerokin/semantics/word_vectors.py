@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.parameters import PATH, InstanceOf, Optional, check_arguments
 from zerokin.semantics.names import checked_names, name_words, phrase_forms
 from zerokin.semantics.spelling import NearSpellings
 from zerokin.semantics.tables import vector_table
@@ -66,6 +67,11 @@ def word_vectors(
     zerokin.errors.InvalidInput: ... lacks words of 1 class: 'blak bear' (blak, near 'black'); ...
     """
     names = checked_names(names)
+    check_arguments(
+        {"path": PATH, "instead": Optional(InstanceOf(Mapping, "words by class name"))},
+        path=path,
+        instead=instead,
+    )
     if missing not in _MISSING:
         raise InvalidInput(
             f"missing={missing!r}: choose one of {', '.join(_MISSING)}"

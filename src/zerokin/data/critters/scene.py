@@ -17,7 +17,7 @@ from zerokin.data.critters.head import head
 from zerokin.data.critters.pen import INK, Colour, Pen, ellipse, mix
 from zerokin.data.critters.skin import ACCENTS, COATS, cover
 from zerokin.data.critters.species import Species
-from zerokin.errors import InvalidInput
+from zerokin.parameters import InstanceOf, Integer, check_arguments
 
 PICTURES_PER_SPECIES = 60
 
@@ -32,6 +32,13 @@ VARIATION = 0.16
 
 _FINER = 3
 _SIZES = {"small": 0.80, "medium": 0.92, "large": 1.06}
+
+
+_SPECIES = InstanceOf(Species, "a Species")
+_NUMBER = Integer(
+    0, None, words="{name} must be a whole number and must not be negative: got {name}={value}"
+)
+_SIZE = Integer(16, 1024, words="{name} must lie in 16..1024 pixels: got {value}")
 
 
 def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArray[np.uint8]:
@@ -61,10 +68,13 @@ def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArr
     >>> picture.shape, bool((picture == render(SPECIES[0], 7)).all())
     ((64, 64, 3), True)
     """
-    if index < 0 or seed < 0:
-        raise InvalidInput(f"index and seed must not be negative: got index={index}, seed={seed}")
-    if not 16 <= size <= 1024:
-        raise InvalidInput(f"size must lie in 16..1024 pixels: got {size}")
+    check_arguments(
+        {"species": _SPECIES, "index": _NUMBER, "seed": _NUMBER, "size": _SIZE},
+        species=species,
+        index=index,
+        seed=seed,
+        size=size,
+    )
     where, kind, how, marks, light, front = _streams(species, index, seed)
     ground = _canvas(size)
     place = species.attributes["habitat"]
@@ -94,6 +104,10 @@ def portrait(species: Species, *, seed: int = 0, size: int = 256) -> NDArray[np.
     numpy.ndarray
         The picture, (size, size, 3), uint8.
     """
+    sizes = Integer(16, 4096)
+    check_arguments(
+        {"species": _SPECIES, "seed": _NUMBER, "size": sizes}, species=species, seed=seed, size=size
+    )
     where, _, how, marks, _, _ = _streams(species, 0, seed)
     ground = _canvas(size)
     backdrop(ground, species.attributes["habitat"], where.uniform(0.46, 0.62), where)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from zerokin.evaluation.few_shot.episodes import Episodes
 from zerokin.evaluation.few_shot.method import EpisodeScorer
+from zerokin.recognition.finite_scores import finite_scores
 
 CHUNK_BYTES = 4 << 20
 """Features that are gathered at a time: few enough to stay in a processor's cache."""
@@ -17,7 +18,7 @@ def episode_predictions(
 ) -> NDArray[np.int64]:
     """Return which of its episode's classes each query (T, W · Q) is taken for."""
     chunks = episodes.chunks(chunk_size(episodes, d_f))
-    return np.concatenate([scorer(chunk).argmax(axis=2) for chunk in chunks])
+    return np.concatenate([finite_scores(scorer(chunk)).argmax(axis=2) for chunk in chunks])
 
 
 def episode_accuracies(
@@ -43,7 +44,7 @@ def episode_accuracies(
         return np.asarray(100 * right.mean(axis=1))
     shares = []
     for chunk in episodes.chunks(chunk_size(episodes, d_f)):
-        scores = scorer(chunk)
+        scores = finite_scores(scorer(chunk))
         own = np.take_along_axis(scores, truth[None, :, None], axis=2)
         right = np.count_nonzero(scores >= own, axis=2) <= top
         shares.append(100 * right.mean(axis=1))

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.errors import InvalidInput, listing
+from zerokin.errors import InvalidInput, listing, shown
+from zerokin.matrices import real_array
+from zerokin.parameters import LARGEST_INTEGER, Integer, check_arguments
 
 Indices = NDArray[np.int64]
+AT_LEAST_1 = Integer(1, words="be at least 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,16 +164,24 @@ def draw_episodes(
     Traceback (most recent call last):
     zerokin.errors.InvalidInput: 5-way episodes need 5 classes, but there are 3: lower way
     """
-    for name, value in (
-        ("way", way),
-        ("shots", shots),
-        ("queries", queries),
-        ("episodes", episodes),
-    ):
-        if value < 1:
-            hint = "; without any shots, use ZeroShotClassifier" if name == "shots" else ""
-            raise InvalidInput(f"{name} must be at least 1: got {value}{hint}")
-    labels = np.asarray(labels)
+    if shots == 0:
+        raise InvalidInput(
+            "shots must be at least 1: got 0; without any shots, use ZeroShotClassifier"
+        )
+    check_arguments(
+        {
+            **dict.fromkeys(("way", "shots", "queries", "episodes"), AT_LEAST_1),
+            "random_state": Integer(0, None),
+        },
+        way=way,
+        shots=shots,
+        queries=queries,
+        episodes=episodes,
+        random_state=random_state,
+    )
+    labels = _whole_numbers(labels, "labels")
+    if labels.ndim != 1 or not len(labels):
+        raise InvalidInput(f"labels must be a list of classes: got shape {labels.shape}")
     classes, counts = np.unique(labels, return_counts=True)
     if way > len(classes):
         raise InvalidInput(
@@ -179,7 +190,8 @@ def draw_episodes(
     wanted = shots + queries
     if counts.min() < wanted:
         few = counts.argmin()
-        called = classes[few] if names is None else repr(names[classes[few]])
+        named = names is not None and 0 <= classes[few] < len(names)
+        called = repr(names[classes[few]]) if names is not None and named else classes[few]
         raise InvalidInput(
             f"{shots} shots and {queries} queries need {wanted} samples of a class, but class "
             f"{called} has {counts[few]}: lower shots or queries"
@@ -227,6 +239,11 @@ def mean_with_ci95(accuracies: NDArray[np.floating]) -> tuple[float, float]:
     >>> mean_with_ci95(np.array([40.0, 60.0, 40.0, 60.0]))[0]
     50.0
     """
+    accuracies = real_array(accuracies, "accuracies", "a list of numbers").astype(np.float64)
+    if accuracies.ndim != 1 or not len(accuracies) or not np.isfinite(accuracies).all():
+        raise InvalidInput(
+            f"accuracies must be one finite number for every episode: got {shown(accuracies)}"
+        )
     if len(accuracies) < 2:
         return float(accuracies.mean()), float("nan")
     spread = accuracies.std(ddof=1) / np.sqrt(len(accuracies))
@@ -238,7 +255,9 @@ def _whole_numbers(values: ArrayLike, name: str) -> Indices:
         numbers: NDArray[Any] = np.asarray(values)
     except ValueError as error:
         raise InvalidInput(f"{name}: all episodes must have the same way and shots") from error
-    if numbers.dtype.kind not in "iu":
+    if numbers.dtype.kind not in "iu" or (
+        numbers.dtype.kind == "u" and numbers.size and numbers.max() > LARGEST_INTEGER
+    ):
         raise InvalidInput(f"{name} must be positions, whole numbers: got {numbers.dtype}")
     return numbers.astype(np.int64)
 

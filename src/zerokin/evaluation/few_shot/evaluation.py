@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,21 @@ from numpy.typing import NDArray
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.evaluation.few_shot.batches import episode_accuracies
-from zerokin.evaluation.few_shot.episodes import draw_episodes, mean_with_ci95
+from zerokin.evaluation.few_shot.episodes import AT_LEAST_1, draw_episodes, mean_with_ci95
 from zerokin.evaluation.few_shot.method import FewShotMethod
 from zerokin.evaluation.few_shot.selection import Task, choose_on_episodes
 from zerokin.evaluation.method import TrainingData
 from zerokin.evaluation.selection import Selection
 from zerokin.evaluation.settings import Row, features_name, features_sha256
+from zerokin.parameters import (
+    SEED,
+    Boolean,
+    InstanceOf,
+    OneOf,
+    Ranges,
+    check_arguments,
+    check_parameters,
+)
 
 Base = Literal["training", "seen"]
 FewShotSetting = Literal["few-shot", "generalised-few-shot"]
@@ -42,6 +51,10 @@ class EpisodePlan:
     episodes: int = 600
     validation_episodes: int = 300
 
+    _parameter_ranges: ClassVar[Ranges] = dict.fromkeys(
+        ("way", "shots", "queries", "episodes", "validation_episodes"), AT_LEAST_1
+    )
+
 
 class FewShotEvaluation:
     """Measures methods on the same episodes of a data set's unseen classes.
@@ -62,6 +75,14 @@ class FewShotEvaluation:
         Show no progress.
     """
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "dataset": InstanceOf(Dataset, "a Dataset"),
+        "plan": InstanceOf(EpisodePlan, "an EpisodePlan"),
+        "base": OneOf(get_args(Base)),
+        "random_state": SEED,
+        "quiet": Boolean(),
+    }
+
     def __init__(
         self,
         dataset: Dataset,
@@ -71,6 +92,14 @@ class FewShotEvaluation:
         random_state: int = 0,
         quiet: bool = False,
     ) -> None:
+        check_arguments(
+            self._parameter_ranges,
+            dataset=dataset,
+            plan=plan,
+            random_state=random_state,
+            quiet=quiet,
+        )
+        check_parameters(plan)
         if base not in ("training", "seen"):
             raise InvalidInput(f"base={base!r} is neither 'training' nor 'seen'")
         if not dataset.split.folds:

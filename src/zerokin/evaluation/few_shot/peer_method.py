@@ -46,4 +46,4 @@ class FewShotPeerMethod(FewShotMethod):
 
 
 def _scorer(peer: FewShotPeer, F: NDArray[Any]) -> EpisodeScorer:
-    return lambda episodes: peer.score(gathered(F, episodes.shots), gathered_queries(F, episodes))
+    return lambda episodes: peer.scores(gathered(F, episodes.shots), gathered_queries(F, episodes))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.evaluation.peers.training_set import TrainingSet
+from zerokin.parameters import Integer, Real
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 MOMENTUM = 0.9
 BATCH = 128
+
+DECAY, LEARNING_RATE, EPOCHS = Real(0, 1e6), Real(0, 1e6, closed="right"), Integer(1)
+"""Ranges of the hyper-parameters that the three methods share."""
 
 
 def rank_by_gradients(

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from zerokin.evaluation.peers.linear_models import fit_linear_models
-from zerokin.evaluation.peers.peer import Peer
+from zerokin.evaluation.peers.peer import RIDGE, Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Integer, Ranges
 from zerokin.recognition.nearest_prototype import cosine_scores
 
 
@@ -33,6 +34,7 @@ class ConSE(Peer):
     reference: ClassVar[str] = (
         "Norouzi et al., Zero-Shot Learning by Convex Combination of Semantic Embeddings, ICLR 2014"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"ridge": RIDGE, "n_top": Integer(1)}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "ridge": (0.03, 0.1, 0.3, 1.0),
         "n_top": (5, 10, 1000),

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from zerokin.evaluation.peers.linear_models import fit_linear_models
-from zerokin.evaluation.peers.peer import Peer
+from zerokin.evaluation.peers.peer import RIDGE, Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Ranges
 
 
 @dataclass
@@ -33,6 +34,7 @@ class DAP(Peer):
         "Lampert, Nickisch & Harmeling, Attribute-Based Classification for Zero-Shot Visual Object "
         "Categorization, TPAMI 2014"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"ridge": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"ridge": (0.1, 0.3, 1.0, 3.0, 10.0)}
     ridge: float = 1.0
 

@@ -11,6 +11,7 @@ import numpy as np
 from zerokin.evaluation.peers.distances import squared_distances
 from zerokin.evaluation.peers.peer import Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Integer, Ranges, Real
 
 
 @dataclass
@@ -40,6 +41,12 @@ class DEM(Peer):
     reference: ClassVar[str] = (
         "Zhang, Xiang & Gong, Learning a Deep Embedding Model for Zero-Shot Learning, CVPR 2017"
     )
+    _parameter_ranges: ClassVar[Ranges] = {
+        "learning_rate": Real(0, 10, closed="right"),
+        "decay": Real(0, 1e6),
+        "n_hidden": Integer(1, 1_000_000),
+        "n_steps": Integer(1),
+    }
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "learning_rate": (3e-4, 1e-3, 3e-3),
         "decay": (1e-5, 1e-4),

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from zerokin.evaluation.peers.bilinear import against_right, rank_by_gradients, violations
+from zerokin.evaluation.peers.bilinear import (
+    DECAY,
+    EPOCHS,
+    LEARNING_RATE,
+    against_right,
+    rank_by_gradients,
+    violations,
+)
 from zerokin.evaluation.peers.peer import Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Ranges
 from zerokin.recognition.nearest_prototype import cosine_scores
 
 if TYPE_CHECKING:
@@ -38,6 +46,11 @@ class DeViSE(Peer):
     reference: ClassVar[str] = (
         "Frome et al., DeViSE: A Deep Visual-Semantic Embedding Model, NIPS 2013"
     )
+    _parameter_ranges: ClassVar[Ranges] = {
+        "decay": DECAY,
+        "learning_rate": LEARNING_RATE,
+        "n_epochs": EPOCHS,
+    }
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"decay": (1e-3, 3e-3, 0.01, 0.03, 0.1)}
     decay: float = 0.01
     learning_rate: float = 0.5

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from zerokin.evaluation.peers.peer import Peer
+from zerokin.evaluation.peers.peer import RIDGE, Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet, gram, symmetric_spectrum
+from zerokin.parameters import Ranges
 
 
 @dataclass
@@ -32,6 +33,7 @@ class ESZSL(Peer):
     reference: ClassVar[str] = (
         "Romera-Paredes & Torr, An Embarrassingly Simple Approach to Zero-Shot Learning, ICML 2015"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"gamma": RIDGE, "lam": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "gamma": (1.0, 3.0, 10.0, 30.0),
         "lam": (0.1, 0.3, 1.0, 3.0),

@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
 from zerokin.evaluation.peers.training_set import Array, Labels, TrainingSet, finite_matrix
+from zerokin.parameters import Ranges, Real, check_parameters
+from zerokin.recognition.finite_scores import finite_scores
+
+RIDGE = Real(0, 1e12, closed="right")
+"""Of the weight of a penalty: without any, a solution need not exist."""
 
 
 @dataclass
@@ -37,6 +42,7 @@ class Peer(ABC):
     name: ClassVar[str]
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, Sequence[float]]]
+    _parameter_ranges: ClassVar[Ranges] = {}
 
     def fit(self, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> Self:
         """Learn from features of seen classes.
@@ -52,6 +58,7 @@ class Peer(ABC):
         random_state
             Seed of methods that draw at random.
         """
+        check_parameters(self)
         return self._fitted(TrainingSet.of(F, y, Z, random_state=random_state), Z)
 
     def scores(self, F: Array) -> NDArray[np.float64]:
@@ -65,7 +72,10 @@ class Peer(ABC):
                 f"{self._training_shape[1]}"
             )
         scaled = F.astype(np.float64) / self._feature_scale
-        return np.asarray(self.score(scaled, self._Z), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # said in one line below
+            scores = np.asarray(self.score(scaled, self._Z), dtype=np.float64)
+        hint = f"look at the features' scale and the hyper-parameters of {self.name}"
+        return finite_scores(scores, hint=hint)
 
     @classmethod
     def sweep(
@@ -75,7 +85,9 @@ class Peer(ABC):
         training = TrainingSet.of(F, y, Z, random_state=random_state)
         for values in product(*cls.grid.values()):
             point = dict(zip(cls.grid, values, strict=True))
-            yield point, cls(**point)._fitted(training, Z)
+            peer = cls(**point)
+            check_parameters(peer)
+            yield point, peer._fitted(training, Z)
 
     @abstractmethod
     def learn(self, training: TrainingSet) -> None:

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from zerokin.evaluation.peers.peer import Peer
+from zerokin.evaluation.peers.peer import RIDGE, Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Ranges
 from zerokin.recognition.nearest_prototype import cosine_scores
 
 
@@ -28,6 +29,7 @@ class Ridge(Peer):
         "Palatucci, Pomerleau, Hinton & Mitchell, Zero-Shot Learning with Semantic Output Codes, "
         "NIPS 2009"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"gamma": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"gamma": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
     gamma: float = 1.0
 
@@ -57,6 +59,7 @@ class RidgeSemanticsToFeatures(Peer):
         "Shigeto, Suzuki, Hara, Shimbo & Matsumoto, Ridge Regression, Hubness, and Zero-Shot "
         "Learning, ECML PKDD 2015"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"gamma": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"gamma": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
     gamma: float = 10.0
 

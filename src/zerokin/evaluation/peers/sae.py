@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from zerokin.evaluation.peers.peer import Peer
+from zerokin.evaluation.peers.peer import RIDGE, Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet, gram, symmetric_spectrum
+from zerokin.parameters import Ranges
 from zerokin.recognition.nearest_prototype import cosine_scores
 
 
@@ -33,6 +34,7 @@ class SAE(Peer):
     reference: ClassVar[str] = (
         "Kodirov, Xiang & Gong, Semantic Autoencoder for Zero-Shot Learning, CVPR 2017"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"lam": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "lam": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
     }

@@ -6,9 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from zerokin.evaluation.peers.bilinear import against_right, rank_by_gradients, violations
+from zerokin.evaluation.peers.bilinear import (
+    DECAY,
+    EPOCHS,
+    LEARNING_RATE,
+    against_right,
+    rank_by_gradients,
+    violations,
+)
 from zerokin.evaluation.peers.peer import Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Ranges
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,6 +43,11 @@ class SJE(Peer):
         "Akata, Reed, Walter, Lee & Schiele, Evaluation of Output Embeddings for Fine-Grained "
         "Image Classification, CVPR 2015"
     )
+    _parameter_ranges: ClassVar[Ranges] = {
+        "decay": DECAY,
+        "learning_rate": LEARNING_RATE,
+        "n_epochs": EPOCHS,
+    }
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"decay": (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)}
     decay: float = 1e-3
     learning_rate: float = 5.0

@@ -8,10 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from zerokin.errors import InvalidInput
 from zerokin.evaluation.peers.distances import squared_distances
 from zerokin.evaluation.peers.linear_models import fit_linear_models
-from zerokin.evaluation.peers.peer import Peer
+from zerokin.evaluation.peers.peer import RIDGE, Peer
 from zerokin.evaluation.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Ranges, Real
 
 
 @dataclass
@@ -38,6 +40,7 @@ class SynC(Peer):
     reference: ClassVar[str] = (
         "Changpinyo, Chao, Gong & Sha, Synthesized Classifiers for Zero-Shot Learning, CVPR 2016"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"sigma": Real(1e-3, 1e3), "lam": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "sigma": (0.7, 1.0, 1.4, 2.0),
         "lam": (1.0, 10.0, 100.0),
@@ -50,6 +53,10 @@ class SynC(Peer):
         squares = squared_distances(training.S, training.S)
         p = len(squares)
         self.width_ = self.sigma**2 * squares.sum() / (p * (p - 1))
+        if not self.width_ > 0:
+            raise InvalidInput(
+                "Z: all seen classes have equal semantics, so none can be told apart"
+            )
         W, b = training.once(
             ("one against others", self.lam), lambda: one_vs_others(training, self.lam)
         )

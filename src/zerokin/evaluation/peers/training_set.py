@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
+from zerokin.matrices import plain_array, real_matrix, refuse_too_large
+from zerokin.parameters import SEED, check_arguments
 
 Array = NDArray[np.floating[Any]]
 Labels = NDArray[np.integer[Any]]
@@ -62,7 +64,8 @@ class TrainingSet:
     @classmethod
     def of(cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> TrainingSet:
         """Take what a fit may use out of what it was given: see `Peer.fit`."""
-        F, y, Z = finite_matrix(F, "F"), np.asarray(y), finite_matrix(Z, "Z")
+        check_arguments({"random_state": SEED}, random_state=random_state)
+        F, y, Z = finite_matrix(F, "F"), plain_array(y, "y"), finite_matrix(Z, "Z")
         if y.shape != (len(F),) or y.dtype.kind not in "iu":
             raise InvalidInput(
                 f"y must hold the class of each of the {len(F):,} rows of F as an integer: "
@@ -74,6 +77,9 @@ class TrainingSet:
         seen, labels = np.unique(y, return_inverse=True)
         if len(seen) < 2:
             raise InvalidInput("y holds one class only: at least two seen classes are needed")
+        for name, rows in (("F", F), ("the seen classes' rows of Z", Z[seen])):
+            if not rows.any():
+                raise InvalidInput(f"{name} is all zero: nothing can be learned from it")
         feature_scale, semantic_scale = root_mean_square(F), root_mean_square(Z[seen])
         return cls(
             F / F.dtype.type(feature_scale),
@@ -82,7 +88,7 @@ class TrainingSet:
             seen,
             feature_scale,
             semantic_scale,
-            random_state,
+            int(random_state),
         )
 
     @cached_property
@@ -112,25 +118,21 @@ class TrainingSet:
 
 def finite_matrix(values: Array, name: str) -> Array:
     """Check that an argument is a matrix of finite numbers, and return it as floats."""
-    matrix = np.asarray(values)
-    if matrix.ndim != 2 or 0 in matrix.shape or matrix.dtype.kind not in "fiub":
-        raise InvalidInput(
-            f"{name} must be a matrix of numbers with at least one row and column: "
-            f"got {matrix.dtype} of shape {matrix.shape}"
-        )
-    if matrix.dtype not in (np.float32, np.float64):
-        matrix = matrix.astype(np.float64)
+    matrix = real_matrix(values, name)
     unfit = ~np.isfinite(matrix).all(axis=1)
     if unfit.any():
         raise InvalidInput(
             f"{name} holds NaN or infinity in {unfit.sum():,} rows, first in row "
             f"{unfit.argmax()}: drop or fill such values first"
         )
-    return matrix
+    return refuse_too_large(matrix, name)
 
 
 def root_mean_square(rows: Array) -> float:
     """Return the root mean square of the rows' lengths, or 1 if all are zero."""
+    largest = float(np.abs(rows).max(initial=0.0))
+    if 0 < largest < 1e-100:  # whose squares are no floats
+        return largest * root_mean_square(rows / largest)
     mean_square = float(np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / len(rows)
     return mean_square**0.5 or 1.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import inf
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +13,15 @@ from torch.nn import functional
 
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.device import sent
+from zerokin.parameters import (
+    SIDE,
+    Boolean,
+    Ranges,
+    Real,
+    Several,
+    check_arguments,
+    check_parameters,
+)
 
 LUMA = (0.299, 0.587, 0.114)
 
@@ -40,6 +49,15 @@ class Augmentation:
     contrast: float = 0.0
     saturation: float = 0.0
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "area": Several(Real(0, 1, closed="right"), length=2),
+        "ratio": Several(Real(0, closed="neither"), length=2),
+        "mirror": Boolean(),
+        "brightness": Real(0, 1),
+        "contrast": Real(0, 1),
+        "saturation": Real(0, 1),
+    }
+
     def __post_init__(self) -> None:
         for name in ("area", "ratio"):
             given = getattr(self, name)
@@ -49,13 +67,16 @@ class Augmentation:
                 )
             object.__setattr__(self, name, tuple(given))
         if self.area[1] > 1:
-            raise InvalidInput(f"a crop cannot show more than the whole picture: area {self.area}")
+            raise InvalidInput(
+                f"a crop cannot show more than the whole picture: area {shown(self.area)}"
+            )
         if not isinstance(self.mirror, bool):
             raise InvalidInput(f"mirror must be true or false: got {shown(self.mirror)}")
         for name in ("brightness", "contrast", "saturation"):
             value = getattr(self, name)
             if not (_numbers([value]) and 0 <= value <= 1):
                 raise InvalidInput(f"{name} must be within 0 and 1: got {shown(value)}")
+        check_parameters(self)
 
     @property
     def recolours(self) -> bool:
@@ -213,8 +234,11 @@ def centre_view(pictures: Tensor, side: int, zoom: float = 1.0) -> Tensor:
     zoom
         1 shows all of the picture; 1.15 leaves out its rim, as is usual.
     """
-    if not zoom >= 1:
-        raise InvalidInput(f"zoom must be at least 1 (the whole picture): got {zoom}")
+    ranges: Ranges = {
+        "side": SIDE,
+        "zoom": Real(1, words="{name} must be at least 1 (the whole picture): got {value}"),
+    }
+    check_arguments(ranges, side=side, zoom=zoom)
     margin = min(round(pictures.shape[-1] * (1 - 1 / zoom) / 2), (pictures.shape[-1] - 1) // 2)
     centre = pictures[
         :, :, margin : pictures.shape[2] - margin, margin : pictures.shape[3] - margin

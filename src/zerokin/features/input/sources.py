@@ -15,9 +15,9 @@ from torch import Tensor
 from zerokin.data.decoding import decode_squares
 from zerokin.data.framing import Framing, check_framing, framed
 from zerokin.data.pictures import ArrayPictures, Pictures
-from zerokin.errors import InvalidInput
 from zerokin.features.device import sent
 from zerokin.machine import available_cores, available_memory
+from zerokin.parameters import InstanceOf, Integer, Optional, check_arguments
 
 Rows = NDArray[np.int64]
 
@@ -161,12 +161,22 @@ def open_source(
     torch.Size([2, 3, 16, 16])
     """
     check_framing(framing)
-    if side < 1:
-        raise InvalidInput(f"the side of pictures must be at least 1 pixel: got {side}")
+    check_arguments(
+        {
+            "pictures": InstanceOf((np.ndarray, Pictures), "pictures, or an array of them"),
+            "side": Integer(
+                1,
+                10_000,
+                "the side of pictures must be at least 1 pixel, at most 10,000: got {value}",
+            ),
+            "workers": Optional(Integer(1, 1024, words="be at least 1")),
+        },
+        pictures=pictures,
+        side=side,
+        workers=workers,
+    )
     if isinstance(pictures, np.ndarray):
         pictures = ArrayPictures(pictures)
-    if workers is not None and workers < 1:
-        raise InvalidInput(f"workers must be at least 1: got {workers}")
     device = torch.device(device)
     streamed = StreamedSource(
         pictures, side, device, framing=framing, workers=workers or available_cores()

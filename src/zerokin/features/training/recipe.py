@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.input.augmentation import Augmentation
+from zerokin.parameters import (
+    Boolean,
+    Either,
+    InstanceOf,
+    Integer,
+    OneOf,
+    Optional,
+    Ranges,
+    Real,
+    Several,
+    check_parameters,
+)
 
 Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
@@ -148,81 +159,58 @@ class Recipe:
     frozen_batch_norm: bool = False
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        self._check_numbers()
-        if not isinstance(self.frozen_batch_norm, bool):
-            raise InvalidInput(
-                f"frozen_batch_norm must be true or false: got {shown(self.frozen_batch_norm)}"
-            )
-        if not isinstance(self.compiled, bool) and self.compiled not in get_args(CompileMode):
-            raise InvalidInput(
-                f"compiled must be true, false or one of {', '.join(get_args(CompileMode))}: "
-                f"got {shown(self.compiled)}"
-            )
-        if not isinstance(self.augmentation, Augmentation):
-            raise InvalidInput(
-                f"augmentation must be an Augmentation: got {shown(self.augmentation)}"
-            )
-        for name, kind in (
-            ("optimiser", Optimiser),
-            ("schedule", Schedule),
-            ("precision", Precision),
-        ):
-            known = get_args(kind)
-            value = getattr(self, name)
-            if value not in known:
-                raise InvalidInput(
-                    f"unknown {name} {shown(value)}{did_you_mean(value, known)} "
-                    f"(known: {', '.join(known)})"
-                )
+    _parameter_ranges: ClassVar[Ranges] = {
+        "epochs": Integer(0),
+        "batch_size": Integer(1),
+        "lr": Real(0, closed="neither"),
+        "head_multiplier": Real(0, closed="neither"),
+        "optimiser": OneOf(get_args(Optimiser)),
+        "momentum": Real(0, 1, closed="left"),
+        "weight_decay": Real(0),
+        "schedule": OneOf(get_args(Schedule)),
+        "milestones": Several(Real(0, 1)),
+        "restart_epochs": Optional(Integer(1)),
+        "restart_decay": Real(0, 1, closed="right"),
+        "warmup": Real(0),
+        "head_first": Real(0),
+        "layer_weight": Several(Real(0), alone=True),
+        "reconstruction": Real(0),
+        "turns": Real(0),
+        "manifold_mixup": Real(0),
+        "label_smoothing": Real(0, 1, closed="left"),
+        "patches": Real(0, 1),
+        "distillation": Real(0, 1),
+        "temperature": Real(0, closed="neither"),
+        "side": Optional(Integer(1)),
+        "first_side": Optional(Integer(1)),
+        "resize_stages": Optional(Integer(2)),
+        "augmentation": InstanceOf(Augmentation, "an Augmentation"),
+        "precision": OneOf(get_args(Precision)),
+        "compiled": Either(
+            Boolean(),
+            OneOf(get_args(CompileMode)),
+            f"be true, false or one of {', '.join(get_args(CompileMode))}",
+        ),
+        "accumulation": Integer(1),
+        "clip_norm": Optional(Real(0, closed="neither")),
+        "average": Real(0, 1, closed="left"),
+        "frozen_batch_norm": Boolean(),
+        "seed": Integer(0),
+    }
 
-    def _check_numbers(self) -> None:
-        counts = {"epochs": 0, "batch_size": 1, "accumulation": 1, "seed": 0}
-        optional = {"side": 1, "first_side": 1, "restart_epochs": 1, "resize_stages": 2}
-        given = {name: n for name, n in optional.items() if getattr(self, name) is not None}
-        for name, least in {**counts, **given}.items():
-            value = getattr(self, name)
-            if (
-                not isinstance(value, int)
-                or isinstance(value, bool)
-                or not (least <= value < 2**63)
-            ):
-                raise InvalidInput(
-                    f"{name} must be a whole number from {least}: got {shown(value)}"
-                )
+    def __post_init__(self) -> None:
+        for name in ("milestones", "layer_weight"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_parameters(self)
         if self.resize_stages is not None and self.first_side is None:
             raise InvalidInput(
                 f"resize_stages {self.resize_stages} needs first_side, from which pictures grow"
             )
         self.check_growth(self.side)
-        clipped = () if self.clip_norm is None else ("clip_norm",)
-        for name in ("lr", "head_multiplier", "temperature", *clipped):
-            if not self._number(name) > 0:
-                raise InvalidInput(f"{name} must be above 0: got {getattr(self, name)}")
-        self._check_layer_weights()
-        at_least_0 = ("warmup", "head_first", "weight_decay", "reconstruction", "turns")
-        for name in (*at_least_0, "manifold_mixup"):
-            if not self._number(name) >= 0:
-                raise InvalidInput(f"{name} must be 0 or more: got {getattr(self, name)}")
-        for name in ("momentum", "average", "label_smoothing"):
-            if not 0 <= self._number(name) < 1:
-                raise InvalidInput(f"{name} must be from 0 to below 1: got {getattr(self, name)}")
-        for name in ("patches", "distillation"):
-            if not 0 <= self._number(name) <= 1:
-                raise InvalidInput(f"{name} must be from 0 to 1: got {getattr(self, name)}")
         self._check_restarts()
-        shares = self.milestones
-        if not isinstance(shares, list | tuple) or not all(
-            isinstance(share, int | float) and 0 <= share <= 1 for share in shares
-        ):
-            raise InvalidInput(
-                f"milestones must be shares of the training, from 0 to 1 each: got {shown(shares)}"
-            )
-        object.__setattr__(self, "milestones", tuple(shares))
 
     def _check_restarts(self) -> None:
-        if not 0 < self._number("restart_decay") <= 1:
-            raise InvalidInput(f"restart_decay must be above 0, up to 1: got {self.restart_decay}")
         if self.restart_epochs is None:
             return
         if self.schedule != "cosine":
@@ -244,15 +232,6 @@ class Recipe:
                 "give a smaller one"
             )
 
-    def _check_layer_weights(self) -> None:
-        given = self.layer_weight
-        several = isinstance(given, list | tuple)
-        for weight in given if several else [given]:  # type: ignore[union-attr]
-            if not self._number("layer_weight", weight) >= 0:
-                raise InvalidInput(f"layer_weight must be 0 or more: got {weight}")
-        if several:
-            object.__setattr__(self, "layer_weight", tuple(given))  # type: ignore[arg-type]
-
     def layer_weights(self, n_layers: int) -> list[float]:
         """Return λ_l of every superclass layer.
 
@@ -271,20 +250,6 @@ class Recipe:
                 "layers: give one number for all, or one each"
             )
         return list(given[:n_layers])
-
-    def _number(self, name: str, given: object = None) -> float:
-        value = getattr(self, name) if given is None else given
-        # Comparing, unlike isfinite, also takes a whole number that no float can hold.
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not abs(value) <= sys.float_info.max
-        ):
-            # In YAML 1e-3 is a word and 1.0e-3 a number.
-            raise InvalidInput(
-                f"{name} must be a number, such as 0.5 or 1.0e-3: got {shown(value)}"
-            )
-        return value
 
     def as_dict(self) -> dict[str, Any]:
         """Return all settings as plain values, for JSON and YAML.

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
+from zerokin.parameters import InstanceOf, check_arguments
 from zerokin.recognition.answers.calibration import AnswerCalibration
 from zerokin.recognition.answers.confidence import probabilities
-from zerokin.recognition.answers.hedging import ANYTHING, hedge
+from zerokin.recognition.answers.hedging import ANYTHING, SHARE, hedge
 from zerokin.recognition.answers.novelty import typicality
 from zerokin.recognition.answers.scored import Values
 from zerokin.recognition.class_labels import KnownClasses, candidate_positions
@@ -73,12 +75,29 @@ def answer(
     max_risk
         As for `zerokin.recognition.answers.hedging.hedge`.
     """
+    from sklearn.utils.validation import check_is_fitted
+
+    from zerokin.recognition.zero_shot_classifier import ZeroShotClassifier
+
+    check_arguments(
+        {
+            "model": InstanceOf(ZeroShotClassifier, "a fitted ZeroShotClassifier"),
+            "calibration": InstanceOf(AnswerCalibration, "an AnswerCalibration"),
+            "max_risk": SHARE,
+        },
+        model=model,
+        calibration=calibration,
+        max_risk=max_risk,
+    )
     if isinstance(candidates, str) and candidates != calibration.candidates:
         raise InvalidInput(
             f"candidates={candidates!r}, but the calibration was learned for "
             f"{calibration.candidates!r}: fit the answers for {candidates!r}"
         )
-    tree = model.hierarchy_ if hierarchy is None else hierarchy
+    check_is_fitted(model)
+    tree = model.hierarchy_
+    if hierarchy is not None:
+        tree = aligned_hierarchy(hierarchy, model.classes_, beside="the classifier")
     wanted = calibration.candidates if candidates is None else candidates
     _, everything = model._candidate_scores(X, "all")
     known = KnownClasses(model.classes_, model.semantics_)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from zerokin.errors import InvalidInput, did_you_mean, listing
+from zerokin.parameters import InstanceOf, OneOf, Ranges, Real, Several, check_parameters
 from zerokin.recognition.answers.novelty import NoveltyRule
 from zerokin.recognition.answers.overall_risk import OverallRisk
 from zerokin.recognition.answers.risk_map import RiskMap
@@ -42,6 +43,21 @@ class AnswerCalibration:
     overall: OverallRisk
     novelty: NoveltyRule
     fitted_on: Mapping[str, Any] = field(default_factory=dict)
+
+    _parameter_ranges: ClassVar[Ranges] = {
+        "candidates": OneOf(KINDS),
+        "temperature": Real(0, closed="neither"),
+        "risk_maps": Several(InstanceOf(RiskMap, "a RiskMap")),
+        "overall": InstanceOf(OverallRisk, "an OverallRisk"),
+        "novelty": InstanceOf(NoveltyRule, "a NoveltyRule"),
+        "fitted_on": InstanceOf(Mapping, "names with values"),
+    }
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        object.__setattr__(self, "temperature", float(self.temperature))
+        if not len(self.risk_maps):
+            raise InvalidInput("risk_maps must be a list of one map or more: got none")
 
     def each_risk(self, overall: float) -> float:
         """Return the ``max_risk`` of each answer at which this share of all answers is wrong."""

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zerokin.errors import InvalidInput
+from zerokin.matrices import finite_matrix
+from zerokin.parameters import Real, check_arguments
 from zerokin.recognition.answers.scored import Scored, Values
 
 COLDEST, HOTTEST = 1e-4, 1e4
@@ -29,9 +31,9 @@ def probabilities(scores: ArrayLike, temperature: float) -> Values:
     >>> probabilities([[0.2, 0.1, 0.1]], temperature=0.1).round(3)
     array([[0.576, 0.212, 0.212]])
     """
-    if not (np.isfinite(temperature) and temperature > 0):
-        raise InvalidInput(f"temperature must be above 0: got {temperature}")
-    values = np.asarray(scores, dtype=np.float64)
+    ranges = {"temperature": Real(0, closed="neither", words="be above 0")}
+    check_arguments(ranges, temperature=temperature)
+    values = finite_matrix(scores, "scores").astype(np.float64, copy=False)
     odds = np.exp((values - values.max(axis=1, keepdims=True)) / temperature)
     shares: Values = odds / odds.sum(axis=1, keepdims=True)
     return shares

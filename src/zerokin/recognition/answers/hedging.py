@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.parameters import InstanceOf, Optional, Ranges, Real, check_arguments
 from zerokin.recognition.answers.confidence import probabilities
 from zerokin.recognition.answers.ladder import Ladder, ladder, wrong_answers
 from zerokin.recognition.answers.risk_map import RiskMap
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from zerokin.recognition.answers.calibration import AnswerCalibration
 
 ANYTHING = "anything"
+SHARE = Real(0, 1, words="{name} must lie between 0 and 1: got {value}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +121,14 @@ def hedge(
         The risk of being wrong that one answer may carry, 0 to 1. At 1 every answer is a class.
         ``calibration.each_risk(0.1)`` gives the value at which 10 % of all answers are wrong.
     """
-    if not 0 <= max_risk <= 1:
-        raise InvalidInput(f"max_risk must lie between 0 and 1: got {max_risk}")
+    from zerokin.recognition.answers.calibration import AnswerCalibration
+
+    ranges: Ranges = {
+        "max_risk": SHARE,
+        "calibration": InstanceOf(AnswerCalibration, "an AnswerCalibration"),
+        "hierarchy": Optional(InstanceOf(ClassHierarchy, "a ClassHierarchy")),
+    }
+    check_arguments(ranges, max_risk=max_risk, calibration=calibration, hierarchy=hierarchy)
     values, chosen = checked_scores(scores, candidates)
     steps = ladder(probabilities(values, calibration.temperature), hierarchy, chosen)
     risks = ladder_risks(steps, calibration.risk_maps)

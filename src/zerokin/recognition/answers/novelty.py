@@ -8,14 +8,17 @@ of them would be turned away: nothing needs to be known of what else there is.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zerokin.errors import InvalidInput
+from zerokin.parameters import Optional, Ranges, Real, check_arguments, check_parameters
 from zerokin.recognition.answers.scored import Values
 
 MEAN_WEIGHT = 0.5
+REJECTED = Real(0, 1, closed="left", words="be at least 0 and below 1")
 
 
 def typicality(scores: ArrayLike) -> Values:
@@ -55,6 +58,14 @@ class NoveltyRule:
     threshold: float | None
     share: float
 
+    _parameter_ranges: ClassVar[Ranges] = {"threshold": Optional(Real()), "share": REJECTED}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        object.__setattr__(self, "share", float(self.share))
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", float(self.threshold))
+
     @classmethod
     def of(cls, known: ArrayLike, *, share: float, weights: ArrayLike | None = None) -> NoveltyRule:
         """Set the threshold by the typicality (n,) of held-out samples of known classes.
@@ -62,9 +73,10 @@ class NoveltyRule:
         A further known sample is rejected with a probability of at most ``share``: with n equal
         samples the threshold is the ⌊share (n + 1)⌋-th smallest value (none if that is 0).
         """
-        if not 0 <= share < 1:
-            raise InvalidInput(f"the share to reject must be at least 0 and below 1: got {share}")
+        check_arguments({"share": REJECTED}, share=share)
         values = np.asarray(known, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise InvalidInput("the typicality of held-out samples must be finite")
         if not len(values):
             raise InvalidInput("no held-out samples were given to set the threshold by")
         counts = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)

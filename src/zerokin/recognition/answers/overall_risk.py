@@ -10,11 +10,13 @@ the classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zerokin.errors import InvalidInput
+from zerokin.parameters import Ranges, Real, Several, check_arguments, check_parameters
+from zerokin.recognition.answers.risk_map import refuse_unordered
 from zerokin.recognition.answers.scored import Values
 
 
@@ -39,6 +41,17 @@ class OverallRisk:
     each: tuple[float, ...]
     overall: tuple[float, ...]
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "each": Several(Real(0, 1)),
+        "overall": Several(Real(0, 1)),
+    }
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        for name in self._parameter_ranges:
+            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
+        refuse_unordered("each", self.each, "overall", self.overall, orders=(1, 1))
+
     @classmethod
     def of(
         cls, risks: Values, wrong: ArrayLike, weights: ArrayLike, *, n_classes: int
@@ -59,7 +72,7 @@ class OverallRisk:
 
     def each_for(self, share: float) -> float:
         """Return the bound on the risk of each answer that keeps the share of wrong ones."""
-        if not 0 <= share <= 1:
-            raise InvalidInput(f"the share of wrong answers must be between 0 and 1: got {share}")
+        ranges = {"the share of wrong answers": Real(0, 1, words="be between 0 and 1")}
+        check_arguments(ranges, **{"the share of wrong answers": share})
         allowed = int(np.searchsorted(self.overall, share, side="right"))
         return self.each[allowed - 1] if allowed else 0.0

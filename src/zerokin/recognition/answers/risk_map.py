@@ -9,11 +9,15 @@ little, and no risk is ever 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zerokin.errors import InvalidInput
+from zerokin.parameters import Ranges, Real, Several, check_parameters
 from zerokin.recognition.answers.scored import Values
 
 
@@ -39,6 +43,19 @@ class RiskMap:
 
     probability: tuple[float, ...]
     risk: tuple[float, ...]
+
+    _parameter_ranges: ClassVar[Ranges] = {
+        "probability": Several(Real(0, 1)),
+        "risk": Several(Real(0, 1)),
+    }
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        for name in self._parameter_ranges:
+            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
+        if not len(self.probability):
+            raise InvalidInput("probability must hold one step or more: got none")
+        refuse_unordered("probability", self.probability, "risk", self.risk, orders=(1, -1))
 
     @classmethod
     def of(
@@ -81,3 +98,19 @@ class RiskMap:
         """Return the risk of answers of these probabilities."""
         step: NDArray[np.intp] = np.searchsorted(self.probability, probability, side="right") - 1
         return np.asarray(self.risk)[np.maximum(step, 0)]
+
+
+def refuse_unordered(
+    one_name: str,
+    one: Sequence[float],
+    other_name: str,
+    other: Sequence[float],
+    *,
+    orders: tuple[int, int],
+) -> None:
+    """Refuse two lists of unequal length, and one that does not rise (1) or fall (-1)."""
+    if len(one) != len(other):
+        raise InvalidInput(f"{other_name} has {len(other)} values for {len(one)} of {one_name}")
+    for name, values, order in ((one_name, one, orders[0]), (other_name, other, orders[1])):
+        if (order * np.diff(values) < 0).any():
+            raise InvalidInput(f"{name} must {'rise' if order > 0 else 'fall'} along it")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, shown
+from zerokin.matrices import real_array
 
 Values = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -47,14 +48,20 @@ class Scored:
         weights: ArrayLike | None = None,
     ) -> None:
         values, chosen = checked_scores(scores, candidates)
-        classes = np.asarray(truth, dtype=np.int64)
+        classes = class_positions(truth, "truth")
         if classes.shape != (len(values),):
             raise InvalidInput(f"truth has shape {classes.shape} for {len(values)} samples")
         missing = classes[~np.isin(classes, chosen)]
         if len(missing):
             raise InvalidInput(f"truth holds class {missing[0]}, which is no candidate")
-        counts = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if counts.shape != classes.shape or not (counts >= 0).all() or not counts.sum() > 0:
+        counts = np.ones(len(values))
+        if weights is not None:
+            counts = real_array(weights, "weights", "numbers").astype(np.float64)
+        if (
+            counts.shape != classes.shape
+            or not (counts >= 0).all()
+            or not 0 < counts.sum() < np.inf
+        ):
             raise InvalidInput(
                 f"weights must be {len(values)} numbers of at least 0, and not all 0"
             )
@@ -81,9 +88,20 @@ class Scored:
         )
 
 
+def class_positions(values: ArrayLike, name: str) -> Positions:
+    """Return positions of classes (n,), refusing what is not a list of whole numbers from 0."""
+    found = real_array(values, name, "positions of classes")
+    if found.size and (found.dtype.kind not in "iu" or found.min() < 0):
+        raise InvalidInput(
+            f"{name} must be positions of classes, whole numbers from 0: got {shown(values)}"
+        )
+    return found.astype(np.int64)
+
+
 def checked_scores(scores: ArrayLike, candidates: ArrayLike) -> tuple[Values, Positions]:
     """Return scores (n, k) and candidates (k,), refusing what does not fit together."""
-    values, chosen = np.asarray(scores, dtype=np.float64), np.asarray(candidates, dtype=np.int64)
+    values = real_array(scores, "scores", "a matrix (n, k) of numbers").astype(np.float64)
+    chosen = class_positions(candidates, "candidates")
     if values.ndim != 2 or not values.shape[1]:
         raise InvalidInput(f"scores must be a matrix (n, k): got shape {values.shape}")
     if chosen.shape != values.shape[1:]:

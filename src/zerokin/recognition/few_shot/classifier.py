@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,25 @@ from zerokin.errors import InvalidInput, listing
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy, renamed_hierarchy
+from zerokin.parameters import InstanceOf, Optional, Ranges, check_arguments, check_parameters
 from zerokin.recognition.class_labels import Positions
 from zerokin.recognition.few_shot.candidates import Candidates, few_shot_candidates
-from zerokin.recognition.few_shot.shots import mixed_prototypes, semantic_weight, with_lent_means
+from zerokin.recognition.few_shot.shots import (
+    LENDERS,
+    SHOTS_WORTH,
+    mixed_prototypes,
+    semantic_weight,
+    with_lent_means,
+)
 from zerokin.recognition.few_shot.support import (
     ClassesWithSemantics,
     checked_shots,
+)
+from zerokin.recognition.finite_scores import (
+    finite_scores,
+    refuse_no_candidate,
+    refuse_without_direction,
 )
 from zerokin.recognition.pruning import surviving_classes
 from zerokin.recognition.ranking import ranked
@@ -73,6 +86,14 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([0, 4])
     """
 
+    _parameter_ranges: ClassVar[Ranges] = {
+        "zero_shot": Optional(InstanceOf(ZeroShotClassifier, "a ZeroShotClassifier")),
+        "kappa": SHOTS_WORTH,
+        "base_weight": SHOTS_WORTH,
+        "base_neighbors": LENDERS,
+        "calibration": ZeroShotClassifier._parameter_ranges["calibration"],
+    }
+
     def __init__(
         self,
         zero_shot: ZeroShotClassifier | None = None,
@@ -116,15 +137,17 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shot_labels
             (n,) their classes, named as in ``y``.
         hierarchy
-            Superclasses over the classes of the semantics in the same order; by default they are
-            clustered from the semantics.
+            Superclasses over the classes of the semantics, matched by name (by order where either
+            side has no names of its own); by default they are clustered from the semantics.
         """
+        check_parameters(self)
+        zero_shot = _default() if self.zero_shot is None else clone(self.zero_shot)
+        check_parameters(zero_shot)
         X, y = training_samples(self, X, y)
         self._base = ClassesWithSemantics.of(semantics, y)
         self.classes_ = self._base.classes.names
         labels = self._base.classes.positions(y, "y")
         self.base_ = np.unique(labels)
-        zero_shot = _default() if self.zero_shot is None else clone(self.zero_shot)
         self._projected = self._learn(zero_shot, X, labels, hierarchy)
         self._base_means = class_means(
             unit_length(self._normaliser.transform(X)), labels, len(self.classes_)
@@ -185,7 +208,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 alive[:, inside] = surviving_classes(
                     layers, zero_shot.hierarchy_, rows[chosen[inside]], keep=zero_shot.top_k
                 )
-            scores = np.where(alive, scores, -np.inf)
+            scores = refuse_no_candidate(np.where(alive, scores, -np.inf))
         positions, values = ranked(scores, k)
         return self.classes_[chosen[positions]], values
 
@@ -201,20 +224,42 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._rows = np.full(len(self.classes_), -1)
         if not self._base.classes.vectors.shape[1]:
             self.zero_shot_: ZeroShotClassifier | None = None
+            if hierarchy is not None:
+                raise InvalidInput("hierarchy needs semantics: without, shots alone count")
             self._normaliser = FeatureNormaliser(zero_shot.normalisation).fit(X, labels)
+            if not self._normaliser.transform(X).any():
+                raise InvalidInput(
+                    f"X is all zero once it is normalised by {zero_shot.normalisation!r}: nothing "
+                    "can be learned from it"
+                )
             return projected
         # Base classes without semantics stay in: the zero-shot classifier refuses them by name.
         rows = np.union1d(np.flatnonzero(self._base.usable), self.base_)
         self._rows[rows] = np.arange(len(rows))
         names = [str(name) for name in self.classes_[rows]]
         table = dict(zip(names, self._base.classes.vectors[rows], strict=True))
+        if hierarchy is not None:
+            hierarchy = self._superclasses(hierarchy, rows, names)
         self.zero_shot_ = zero_shot.fit(X, self._rows[labels], semantics=table, hierarchy=hierarchy)
         self._normaliser = zero_shot._normaliser
         projected[rows] = zero_shot.prototypes_
         return projected
 
+    def _superclasses(
+        self, hierarchy: ClassHierarchy, rows: Positions, names: list[str]
+    ) -> ClassHierarchy:
+        """Return superclasses of the classes with usable semantics, called as those are."""
+        known = self._base.classes
+        if getattr(hierarchy, "n_classes", None) == len(rows) < len(known):
+            return aligned_hierarchy(hierarchy, names)  # the others were left out already
+        tree = aligned_hierarchy(hierarchy, known.names)
+        if len(rows) < len(known):
+            tree = tree.select(rows.tolist())
+        return renamed_hierarchy(tree, names)
+
     def _supported(self, shots: Any, shot_labels: Any) -> FewShotClassifier:
         """Make prototypes from what base classes taught and from these shots."""
+        check_parameters(self)
         if shots is None and shot_labels is not None:
             raise InvalidInput("there are shot_labels but no shots: give the shots' features")
         known, labels = self._base, np.empty(0, dtype=np.int64)
@@ -222,7 +267,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if shots is not None:
             S = checked_shots(shots, shot_labels, self.n_features_in_)
             known, labels = known.with_support(shot_labels)
-            samples = unit_length(self._normaliser.transform(S))
+            samples = refuse_without_direction(unit_length(self._normaliser.transform(S)), "shots")
         novel = np.unique(labels)
         both = np.intersect1d(self.base_, novel)
         if len(both):
@@ -255,9 +300,10 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return unit
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
+        check_arguments(self._parameter_ranges, calibration=self.calibration)
         scores: NDArray[np.float64] = F @ self.prototypes_.T
         scores[:, self.base_] -= self.calibration
-        return scores
+        return finite_scores(scores)
 
 
 def _default() -> ZeroShotClassifier:

@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.errors import InvalidInput
+from zerokin.parameters import Integer, Real, check_arguments
 
 Array = NDArray[np.floating[Any]]
+
+SHOTS_WORTH = Real(0, 1e12, words="be a number of at least 0")
+LENDERS = Integer(1, words="be at least 1")
 
 
 def semantic_weight(n_shots: Any, kappa: float) -> Any:
@@ -30,8 +33,7 @@ def semantic_weight(n_shots: Any, kappa: float) -> Any:
     >>> semantic_weight(np.array([0, 1, 5]), 1.0).round(2)
     array([1.  , 0.5 , 0.17])
     """
-    if not 0 <= kappa < np.inf:
-        raise InvalidInput(f"kappa must be a number of at least 0: got {kappa}")
+    check_arguments({"kappa": SHOTS_WORTH}, kappa=kappa)
     n_shots = np.asarray(n_shots, dtype=np.float64)
     return np.divide(kappa, kappa + n_shots, out=np.zeros_like(n_shots), where=n_shots + kappa > 0)
 
@@ -60,8 +62,7 @@ def nearest_base(to_base: Array, base_lengths: Array, n_neighbors: int) -> NDArr
     >>> nearest_base(np.array([[3.0, 4.0, 0.1]]), np.array([1.0, 2.0, 1.0]), 1)
     array([[0]])
     """
-    if n_neighbors < 1:
-        raise InvalidInput(f"base_neighbors must be at least 1: got {n_neighbors}")
+    check_arguments({"base_neighbors": LENDERS}, base_neighbors=n_neighbors)
     cosines = to_base / np.where(base_lengths > 0, base_lengths, 1)
     k = min(n_neighbors, cosines.shape[-1])
     order = np.argpartition(-cosines, k - 1, axis=-1)[..., :k]
@@ -86,8 +87,7 @@ def with_lent_means(
     n_neighbors
         How many base classes lend.
     """
-    if not 0 <= weight < np.inf:
-        raise InvalidInput(f"base_weight must be a number of at least 0: got {weight}")
+    check_arguments({"base_weight": SHOTS_WORTH}, base_weight=weight)
     if weight == 0 or not len(prototypes):
         return prototypes
     lengths = np.linalg.norm(base_means, axis=1)

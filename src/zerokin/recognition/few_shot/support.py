@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from zerokin.class_names import checked_names_of
 from zerokin.data.classes import ClassTable
-from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing
-from zerokin.recognition.class_labels import KnownClasses, Positions
+from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing, shown
+from zerokin.matrices import real_array, refuse_too_large
+from zerokin.recognition.class_labels import KnownClasses, Positions, class_names
 from zerokin.recognition.samples import refuse_not_finite
 
 
@@ -35,7 +36,7 @@ class ClassesWithSemantics:
             known = KnownClasses(names, np.zeros((len(names), 0)))
         elif isinstance(semantics, ClassTable) and semantics.vectors is not None:
             vectors = np.array(semantics.vectors, dtype=np.float64)
-            known = KnownClasses(np.array(checked_names_of(semantics.names)), vectors)
+            known = KnownClasses(class_names(semantics.names), vectors)
         elif isinstance(semantics, Mapping) and not semantics:
             raise InvalidInput("semantics is empty: give a vector for every base class, or None")
         else:
@@ -50,6 +51,10 @@ class ClassesWithSemantics:
         known by its shots alone, and a `ZerokinWarning` says so.
         """
         known, given = self.classes, np.asarray(shot_labels)
+        if given.dtype.kind not in "Uiuf" or (given.dtype.kind == "f" and np.isnan(given).any()):
+            raise InvalidInput(
+                f"shot_labels must be names or whole numbers: got {shown(shot_labels)}"
+            )
         by_position = given.dtype.kind in "iu" and known.names.dtype.kind not in "iu"
         new = given[:0] if by_position else np.setdiff1d(given, known.names)
         if len(new) and (given.dtype.kind in "iu") != (known.names.dtype.kind in "iu"):
@@ -82,11 +87,8 @@ class ClassesWithSemantics:
 
 def checked_shots(shots: Any, shot_labels: Any, n_features: int) -> NDArray[Any]:
     """Return the shots (n, d_f), refusing what cannot be used."""
-    try:
-        matrix: NDArray[Any] = np.asarray(shots)
-        matrix = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput("shots must be a matrix of numbers (n, d_f)") from error
+    matrix = real_array(shots, "shots", "a matrix of numbers (n, d_f)")
+    matrix = matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
     if matrix.ndim != 2:
         raise InvalidInput(f"shots must be a matrix (n, d_f): got shape {matrix.shape}")
     if not len(matrix):
@@ -95,7 +97,13 @@ def checked_shots(shots: Any, shot_labels: Any, n_features: int) -> NDArray[Any]
         )
     if matrix.shape[1] != n_features:
         raise InvalidInput(f"shots have {matrix.shape[1]} features, but X has {n_features}")
-    if shot_labels is None or np.shape(shot_labels) != (len(matrix),):
-        got = "none" if shot_labels is None else f"shape {np.shape(shot_labels)}"
+    try:
+        shape = np.shape(shot_labels)
+    except ValueError as error:
+        raise InvalidInput(
+            f"shot_labels must be a list of classes: got {shown(shot_labels)}"
+        ) from error
+    if shot_labels is None or shape != (len(matrix),):
+        got = "none" if shot_labels is None else f"shape {shape}"
         raise InvalidInput(f"{len(matrix)} shots need as many shot_labels: got {got}")
-    return refuse_not_finite(matrix, "shots")
+    return refuse_too_large(refuse_not_finite(matrix, "shots"), "shots")

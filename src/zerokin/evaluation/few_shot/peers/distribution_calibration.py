@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.evaluation.few_shot.peers.peer import Array, BaseClasses, FewShotPeer
+from zerokin.parameters import Integer, Ranges, Real
 
 AT_ONCE = 16
 """Episodes whose covariances are in memory together."""
@@ -38,6 +39,10 @@ class DistributionCalibration(FewShotPeer):
         "Yang, Liu & Xu, Free Lunch for Few-shot Learning: Distribution Calibration, ICLR 2021"
     )
     normalisations: ClassVar[Sequence[str]] = ("none", "unit", "power", "power-unit")
+    _parameter_ranges: ClassVar[Ranges] = {
+        "neighbours": Integer(1),
+        "spread": Real(1e-6, 1e6),
+    }
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "neighbours": (1, 2, 4),
         "spread": (0.3, 1.0, 3.0, 10.0),

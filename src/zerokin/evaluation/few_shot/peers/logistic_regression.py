@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.evaluation.few_shot.peers.peer import Array, FewShotPeer
+from zerokin.parameters import Ranges, Real
 
 MAX_ITER, TOLERANCE = 1000, 1e-6
 
@@ -32,6 +33,7 @@ class LogisticRegression(FewShotPeer):
         "Tian, Wang, Krishnan, Tenenbaum & Isola, Rethinking Few-Shot Image Classification: A Good "
         "Embedding Is All You Need?, ECCV 2020"
     )
+    _parameter_ranges: ClassVar[Ranges] = {"ridge": Real(1e-9, 1e9)}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"ridge": (0.001, 0.01, 0.1, 1.0)}
     ridge: float = 0.1
 

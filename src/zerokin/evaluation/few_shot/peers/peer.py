@@ -11,9 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.errors import InvalidInput
 from zerokin.evaluation.method import FEATURE_NORMALISATIONS
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.matrices import real_array, refuse_too_large
+from zerokin.parameters import Ranges, check_parameters
+from zerokin.recognition.finite_scores import finite_scores
 
 Array = NDArray[np.floating[Any]]
 
@@ -89,6 +93,32 @@ class FewShotPeer(ABC):
     reference: ClassVar[str]
     normalisations: ClassVar[Sequence[str]] = ("none", *FEATURE_NORMALISATIONS)
     grid: ClassVar[Mapping[str, Sequence[float]]] = {}
+    _parameter_ranges: ClassVar[Ranges] = {}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def scores(self, shots: Array, queries: Array) -> Array:
+        """Return what `score` does, with its arguments and its result checked.
+
+        Parameters
+        ----------
+        shots
+            (T, W, K, d_f) features of K shots of each of W classes, in T episodes.
+        queries
+            (T, M, d_f) features to name.
+        """
+        shown, asked = (
+            _finite_array(values, name, ndim)
+            for values, name, ndim in ((shots, "shots", 4), (queries, "queries", 3))
+        )
+        if shown.shape[0] != asked.shape[0] or shown.shape[-1] != asked.shape[-1]:
+            raise InvalidInput(
+                f"shots (T, W, K, d_f) and queries (T, M, d_f) must agree in T and d_f: got shapes "
+                f"{shown.shape} and {asked.shape}"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):  # said in one line
+            return finite_scores(self.score(shown, asked))
 
     def learn(self, base: BaseClasses) -> None:  # noqa: B027  (most peers learn nothing)
         """Learn from the base classes, and keep the result in attributes that end in ``_``."""
@@ -96,3 +126,15 @@ class FewShotPeer(ABC):
     @abstractmethod
     def score(self, shots: Array, queries: Array) -> Array:
         """Return the scores (T, M, W) of queries (T, M, d_f), given shots (T, W, K, d_f)."""
+
+
+def _finite_array(values: object, name: str, ndim: int) -> Array:
+    array = real_array(values, name, f"numbers in {ndim} dimensions")
+    if array.ndim != ndim or 0 in array.shape:
+        raise InvalidInput(f"{name} must have {ndim} dimensions, none of 0: got {array.shape}")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"{name} holds NaN or infinity: drop or fill such values first")
+    refuse_too_large(array.reshape(-1, array.shape[-1]), name)
+    return array
