@@ -17,25 +17,25 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import zerokin
+from zerokin.classifiers import ZeroShotClassifier
 from zerokin.data.dataset import Dataset
 from zerokin.data.splits import Split
-from zerokin.evaluation.answers import AnswerFitter, balanced_weights, fit_answers
-from zerokin.evaluation.ours import Ours
-from zerokin.evaluation.selection import Selector
-from zerokin.hierarchy.of_dataset import build_hierarchy
+from zerokin.hierarchy.from_dataset import build_hierarchy
 from zerokin.progress import track
-from zerokin.recognition import ZeroShotClassifier
-from zerokin.recognition.answers.confidence import (
+from zerokin.recognizer.confidence.confidence import (
     expected_calibration_error,
     fit_temperature,
     probabilities,
     surprise,
 )
-from zerokin.recognition.answers.hedging import hedge
-from zerokin.recognition.answers.novelty import auroc, typicality
-from zerokin.recognition.answers.risk_coverage import risk_coverage
-from zerokin.recognition.answers.scored import Scored
+from zerokin.recognizer.confidence.fitting import AnswerFitter, balanced_weights, fit_answers
+from zerokin.recognizer.confidence.hedging import hedge
+from zerokin.recognizer.confidence.novelty import auroc, typicality
+from zerokin.recognizer.confidence.risk_coverage import risk_coverage
+from zerokin.recognizer.confidence.scored import Scored
 from zerokin.report.risk_coverage import draw_risk_coverage
+from zerokin.selection.class_fold_search import Selector
+from zerokin.selection.zero_shot_space import Ours
 
 RISKS = (0.05, 0.1, 0.2, 0.3)
 STATED = (0.0, 0.05, 0.1, 0.2, 0.3)

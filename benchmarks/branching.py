@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 import zerokin
-from zerokin.evaluation.metrics import per_class_top1
+from zerokin.metrics.accuracy import per_class_top1
 
 BRANCHINGS = (2, 3, 4, 5, 6, 8, 10)
 WAYS = {

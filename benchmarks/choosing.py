@@ -18,13 +18,13 @@ from collections.abc import Iterator
 import numpy as np
 
 import zerokin
-from zerokin.evaluation.few_shot import EpisodePlan, Episodes, FewShotEvaluation, draw_episodes
-from zerokin.evaluation.few_shot.batches import episode_accuracies
-from zerokin.evaluation.few_shot.comparison import find_few_shot_methods
-from zerokin.evaluation.few_shot.method import FewShotMethod
-from zerokin.evaluation.few_shot.ours import FIRST, KAPPAS, LENDING, STAGES, OursFewShot
-from zerokin.evaluation.few_shot.selection import Task, choose_on_episodes
-from zerokin.evaluation.method import product_of
+from zerokin.benchmark.few_shot import EpisodePlan, Episodes, FewShotEvaluation, draw_episodes
+from zerokin.benchmark.few_shot.batches import episode_accuracies
+from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
+from zerokin.benchmark.few_shot.method import FewShotMethod
+from zerokin.benchmark.few_shot.ours import FIRST, KAPPAS, LENDING, STAGES, OursFewShot
+from zerokin.benchmark.few_shot.selection import Task, choose_on_episodes
+from zerokin.selection.method import product_of
 
 EPISODES = 150
 

@@ -14,22 +14,22 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.data import Dataset, load_dataset
-from zerokin.data.critters import (
+from zerokin.classifiers import ZeroShotClassifier
+from zerokin.commands.demo import CLASS_LEVEL, demo_learner
+from zerokin.critters import (
     PICTURES_PER_SPECIES,
     SPECIES,
     attribute_matrix,
     render,
     validation_folds,
 )
+from zerokin.data import Dataset, load_dataset
 from zerokin.data.pictures import ArrayPictures
-from zerokin.demo import CLASS_LEVEL, demo_learner
 from zerokin.features.feature_learner import Mode
 from zerokin.features.input import open_source
 from zerokin.features.input.sources import PictureSource
-from zerokin.hierarchy.of_dataset import build_hierarchy
+from zerokin.hierarchy.from_dataset import build_hierarchy
 from zerokin.progress import track
-from zerokin.recognition import ZeroShotClassifier
 
 Array = NDArray[np.float64]
 HELD_OUT = 12

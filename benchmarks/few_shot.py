@@ -21,12 +21,12 @@ import numpy as np
 import torch
 from easyfsl.methods import PrototypicalNetworks
 
-from zerokin.evaluation.few_shot import Episodes, draw_episodes
-from zerokin.evaluation.few_shot.batches import episode_predictions
-from zerokin.evaluation.few_shot.peer_method import FewShotPeerMethod
-from zerokin.evaluation.few_shot.peers import PEERS
-from zerokin.evaluation.method import TrainingData
+from zerokin.benchmark.few_shot import Episodes, draw_episodes
+from zerokin.benchmark.few_shot.batches import episode_predictions
+from zerokin.benchmark.few_shot.peer_method import FewShotPeerMethod
+from zerokin.benchmark.few_shot.peers import PEERS
 from zerokin.files import replacing
+from zerokin.selection.method import TrainingData
 
 TARGET = 0.5
 

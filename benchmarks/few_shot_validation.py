@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from zerokin import load_dataset
-from zerokin.evaluation.few_shot.batches import episode_accuracies
-from zerokin.evaluation.few_shot.comparison import find_few_shot_methods
-from zerokin.evaluation.few_shot.episodes import mean_with_ci95
-from zerokin.evaluation.few_shot.evaluation import EpisodePlan, FewShotEvaluation
+from zerokin.benchmark.few_shot.batches import episode_accuracies
+from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
+from zerokin.benchmark.few_shot.episodes import mean_with_ci95
+from zerokin.benchmark.few_shot.evaluation import EpisodePlan, FewShotEvaluation
 from zerokin.features.normaliser import unit_length
 
 

@@ -13,14 +13,14 @@ from collections import defaultdict
 import numpy as np
 
 import zerokin
-from zerokin.evaluation.metrics import per_class_top1
+from zerokin.classifiers.hubness import hubness
+from zerokin.classifiers.kin import kinship, semantic_kinship
+from zerokin.classifiers.prototypes import PrototypeRule
+from zerokin.classifiers.pruning import surviving_classes
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.metrics.accuracy import per_class_top1
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
-from zerokin.recognition.hubness import hubness
-from zerokin.recognition.kin import kinship, semantic_kinship
-from zerokin.recognition.prototypes import PrototypeRule
-from zerokin.recognition.pruning import surviving_classes
 
 NORMALISATIONS = {"unit": (0.95, 3.0), "power-whiten3-unit": (0.95, 3.0)}
 HUB_WEIGHT, HUB_NEIGHBOURS = 0.25, 3

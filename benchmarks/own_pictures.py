@@ -17,7 +17,7 @@ import numpy as np
 
 import zerokin
 from zerokin.data import Dataset
-from zerokin.recogniser import PictureAnswer, fit_recogniser
+from zerokin.recognizer import PictureAnswer, fit_recogniser
 
 MAX_RISK = 0.2
 TESTED = {"seen": 5, "unseen": 10}

@@ -20,7 +20,7 @@ from zerokin.data import load_dataset
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input import open_source, training_view
 from zerokin.features.training import Recipe
-from zerokin.features.training.draws import variation_generator
+from zerokin.features.training.rng import variation_generator
 from zerokin.features.training.run import TrainingRun
 from zerokin.features.training.views import Shown
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.answers import AnswerCalibration
-from zerokin.recognition.answers.novelty import NoveltyRule
-from zerokin.recognition.answers.overall_risk import OverallRisk
-from zerokin.recognition.answers.risk_map import RiskMap
+from zerokin.recognizer.confidence import AnswerCalibration
+from zerokin.recognizer.confidence.novelty import NoveltyRule
+from zerokin.recognizer.confidence.overall_risk import OverallRisk
+from zerokin.recognizer.confidence.risk_map import RiskMap
 
 RNG = np.random.default_rng(7)
 C, SEEN, D_Z, D_F = 9, 6, 5, 7

@@ -19,20 +19,20 @@ from api_kinds import all_of, optional, without_table
 from api_problem import CALIBRATION, NAMES, NEW, SEEN, SHOTS, C, X, Y, Z
 from api_targets import Target, finite, named
 from zerokin.app.limits import Limits
+from zerokin.benchmark.few_shot import Episodes
+from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
+from zerokin.critters import find, portrait, render
 from zerokin.data import ClassTable, Dataset, Provenance, Split
-from zerokin.data.critters import find, portrait, render
-from zerokin.evaluation.few_shot import Episodes
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input import Augmentation, centre_view, framed, open_source
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.training import Recipe
 from zerokin.hierarchy import parse_wordnet_path, read_taxonomy_csv
-from zerokin.recogniser.answering import Question
-from zerokin.recognition import FewShotClassifier, ZeroShotClassifier
-from zerokin.recognition.answers import AnswerCalibration
-from zerokin.recognition.answers.novelty import NoveltyRule
-from zerokin.recognition.answers.overall_risk import OverallRisk
-from zerokin.recognition.answers.risk_map import RiskMap
+from zerokin.recognizer.answering import Question
+from zerokin.recognizer.confidence import AnswerCalibration
+from zerokin.recognizer.confidence.novelty import NoveltyRule
+from zerokin.recognizer.confidence.overall_risk import OverallRisk
+from zerokin.recognizer.confidence.risk_map import RiskMap
 from zerokin.semantics import (
     class_texts,
     train_skipgram,

@@ -25,14 +25,20 @@ from api_kinds import (
 )
 from api_problem import CALIBRATION, D_F, NAMES, NEW, RNG, SEEN, SHOTS, TREE, UNNAMED, C, X, Y, Z
 from api_tree_kinds import any_paths, classes_chosen, hierarchy, layers, layers_chosen, paths
-from zerokin.evaluation import per_class_top1, top1
-from zerokin.evaluation.few_shot import draw_episodes, mean_with_ci95
-from zerokin.evaluation.few_shot.peers import PEERS as FEW_SHOT_PEERS
-from zerokin.evaluation.few_shot.peers import BaseClasses
-from zerokin.evaluation.metrics import harmonic_mean, hit_at
-from zerokin.evaluation.peers import PEERS
+from zerokin.benchmark.few_shot import draw_episodes, mean_with_ci95
+from zerokin.benchmark.few_shot.peers import PEERS as FEW_SHOT_PEERS
+from zerokin.benchmark.few_shot.peers import BaseClasses
+from zerokin.benchmark.peers import PEERS
+from zerokin.classifiers import (
+    FewShotClassifier,
+    ZeroShotClassifier,
+    cosine_scores,
+    nearest_prototype,
+)
 from zerokin.features.normaliser import FeatureNormaliser
-from zerokin.hierarchy import ClassHierarchy, layer_sizes, tree_text
+from zerokin.hierarchy import ClassHierarchy, layer_sizes
+from zerokin.metrics import per_class_top1, top1
+from zerokin.metrics.accuracy import harmonic_mean, hit_at
 from zerokin.projection import (
     FeatureSpectrum,
     ProjectionLearner,
@@ -40,13 +46,8 @@ from zerokin.projection import (
     neighbour_graph,
     normalised_laplacian,
 )
-from zerokin.recognition import (
-    FewShotClassifier,
-    ZeroShotClassifier,
-    cosine_scores,
-    nearest_prototype,
-)
-from zerokin.recognition.answers import answer, hedge
+from zerokin.recognizer.confidence import answer, hedge
+from zerokin.report import tree_text
 from zerokin.semantics import taxonomy_vectors, unit_rows
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from zerokin.recogniser import Recogniser
-from zerokin.recogniser.generations import read_pointer
+from zerokin.recognizer import Recogniser
+from zerokin.recognizer.atomic_bundle import read_pointer
 
 CHANGES = {"os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import zerokin
 from zerokin.errors import ZerokinWarning
-from zerokin.recogniser import Recogniser, fit_recogniser
+from zerokin.recognizer import Recogniser, fit_recogniser
 
 SMALL = {
     "backbone": "conv4",

@@ -12,15 +12,15 @@ from PIL import Image
 from scipy.linalg import solve_sylvester
 
 import zerokin
+from zerokin.benchmark.ablation import run_ablation, zero_shot
+from zerokin.benchmark.ablation.config import parse_config, read_config
+from zerokin.benchmark.ablation.feature_cache import Readings, joined_readings
+from zerokin.benchmark.ablation.methods import method_for
 from zerokin.cli import main
 from zerokin.errors import InvalidInput
-from zerokin.evaluation.ablation import run_ablation, zero_shot
-from zerokin.evaluation.ablation.config import parse_config, read_config
-from zerokin.evaluation.ablation.methods import method_for
-from zerokin.evaluation.ablation.readings import Readings, joined_readings
-from zerokin.evaluation.method import TrainingData
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.training.run import TrainingRun
+from zerokin.selection.method import TrainingData
 
 SIDE = 16
 CONFIG = {

@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 
 import zerokin
+from zerokin.benchmark.ablation import run_ablation
+from zerokin.benchmark.ablation.config import parse_config
+from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
+from zerokin.benchmark.few_shot.evaluation import EpisodePlan, FewShotEvaluation
 from zerokin.errors import InvalidInput
-from zerokin.evaluation.ablation import run_ablation
-from zerokin.evaluation.ablation.config import parse_config
-from zerokin.evaluation.few_shot.comparison import find_few_shot_methods
-from zerokin.evaluation.few_shot.evaluation import EpisodePlan, FewShotEvaluation
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.report.few_shot import few_shot_ablation_lines
 

@@ -11,15 +11,15 @@ from contextlib import suppress
 
 import pytest
 
-from zerokin.evaluation.ablation.config import AblationConfig, RowPlan
-from zerokin.evaluation.ablation.measured import MeasuredRows
-from zerokin.evaluation.ablation.run import _results
+from zerokin.benchmark.ablation.config import AblationConfig, RowPlan
+from zerokin.benchmark.ablation.result_cache import MeasuredRows
+from zerokin.benchmark.ablation.run import _results
 
 SECONDS = 60
 
 PARENT = """
 import os, signal
-from zerokin.workers import make_workers
+from zerokin.compute.workers import make_workers
 if __name__ == "__main__":
     pool = make_workers(2)
     handler = pool.submit(signal.getsignal, signal.SIGINT).result()

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from zerokin.errors import InvalidInput
-from zerokin.recognition.answers.confidence import (
+from zerokin.recognizer.confidence.confidence import (
     expected_calibration_error,
     fit_temperature,
     probabilities,
     surprise,
 )
-from zerokin.recognition.answers.scored import Scored
+from zerokin.recognizer.confidence.scored import Scored
 
 RNG = np.random.default_rng(3)
 

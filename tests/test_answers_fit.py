@@ -8,15 +8,15 @@ import json
 import numpy as np
 import pytest
 
+from zerokin.classifiers import ZeroShotClassifier
 from zerokin.data import ClassTable, Dataset, Provenance, Split
 from zerokin.data.splits import draw_folds, hold_out
 from zerokin.errors import InvalidInput
-from zerokin.evaluation.answers import AnswerFitter, fit_answers
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition import ZeroShotClassifier
-from zerokin.recognition.answers import NONE_OF_THESE, answer
-from zerokin.recognition.answers.calibration import AnswerCalibration
-from zerokin.recognition.answers.risk_coverage import risk_coverage
+from zerokin.recognizer.confidence import NONE_OF_THESE, answer
+from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.fitting import AnswerFitter, fit_answers
+from zerokin.recognizer.confidence.risk_coverage import risk_coverage
 
 PARAMS = {"normalisation": "centre-unit", "gamma": 0.1, "calibration": 0.02}
 
@@ -115,7 +115,7 @@ def test_risks_hold_on_folds_left_out(fitters, kind):
 
 
 def test_known_pictures_are_rejected_about_as_often_as_asked(dataset, fitters, model):
-    from zerokin.recognition.answers.novelty import typicality
+    from zerokin.recognizer.confidence.novelty import typicality
 
     rule = fitters["all"].calibration().novelty
     typical = np.concatenate([fold.typical for fold in fitters["all"].folds])

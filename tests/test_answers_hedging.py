@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.answers.calibration import AnswerCalibration
-from zerokin.recognition.answers.confidence import probabilities
-from zerokin.recognition.answers.hedging import ANYTHING, hedge, learn_risk_maps
-from zerokin.recognition.answers.ladder import ladder
-from zerokin.recognition.answers.novelty import NoveltyRule
-from zerokin.recognition.answers.overall_risk import OverallRisk
-from zerokin.recognition.answers.risk_map import RiskMap
-from zerokin.recognition.answers.scored import Scored
+from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.confidence import probabilities
+from zerokin.recognizer.confidence.hedging import ANYTHING, hedge, learn_risk_maps
+from zerokin.recognizer.confidence.ladder import ladder
+from zerokin.recognizer.confidence.novelty import NoveltyRule
+from zerokin.recognizer.confidence.overall_risk import OverallRisk
+from zerokin.recognizer.confidence.risk_map import RiskMap
+from zerokin.recognizer.confidence.scored import Scored
 
 TREE = ClassHierarchy(
     [[0, 0, 1, 1, 2, 3, 3, 4], [0, 0, 0, 0, 1, 1, 1, 2]],

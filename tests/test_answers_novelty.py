@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zerokin.errors import InvalidInput
-from zerokin.recognition.answers.novelty import NoveltyRule, auroc, typicality
+from zerokin.recognizer.confidence.novelty import NoveltyRule, auroc, typicality
 
 RNG = np.random.default_rng(9)
 

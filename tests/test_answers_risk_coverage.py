@@ -8,15 +8,15 @@ from PIL import Image
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.answers.calibration import AnswerCalibration
-from zerokin.recognition.answers.confidence import probabilities
-from zerokin.recognition.answers.hedging import hedge, ladder_risks, learn_risk_maps
-from zerokin.recognition.answers.ladder import ladder, wrong_answers
-from zerokin.recognition.answers.novelty import NoveltyRule
-from zerokin.recognition.answers.overall_risk import OverallRisk
-from zerokin.recognition.answers.risk_coverage import RiskCoverage, risk_coverage
-from zerokin.recognition.answers.risk_map import RiskMap
-from zerokin.recognition.answers.scored import Scored
+from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.confidence import probabilities
+from zerokin.recognizer.confidence.hedging import hedge, ladder_risks, learn_risk_maps
+from zerokin.recognizer.confidence.ladder import ladder, wrong_answers
+from zerokin.recognizer.confidence.novelty import NoveltyRule
+from zerokin.recognizer.confidence.overall_risk import OverallRisk
+from zerokin.recognizer.confidence.risk_coverage import RiskCoverage, risk_coverage
+from zerokin.recognizer.confidence.risk_map import RiskMap
+from zerokin.recognizer.confidence.scored import Scored
 from zerokin.report.risk_coverage import draw_risk_coverage
 
 TREE = ClassHierarchy([[0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]])

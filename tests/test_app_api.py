@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 
 from served import bundle, test_pictures
 from zerokin.app import Limits, Service, create_app
-from zerokin.recogniser import Recogniser
+from zerokin.recognizer import Recogniser
 
 LOCAL = "http://127.0.0.1:7860"
 

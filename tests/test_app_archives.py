@@ -16,7 +16,7 @@ from zerokin.app.limits import Limits
 from zerokin.app.refusals import TooLarge
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput
-from zerokin.recogniser.answering import Question
+from zerokin.recognizer.answering import Question
 
 
 def png(size=(8, 8), colour="red"):

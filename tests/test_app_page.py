@@ -20,8 +20,8 @@ from zerokin.app.page import page, title_html
 from zerokin.app.picture_tab import named_picture
 from zerokin.app.service import Service
 from zerokin.app.sunburst import rings, sunburst
-from zerokin.recogniser import PictureAnswer, Recogniser
-from zerokin.recogniser.picture_answer import HedgedAnswer, Kin, RankedClass, Superclass
+from zerokin.recognizer import PictureAnswer, Recogniser
+from zerokin.recognizer.picture_answer import HedgedAnswer, Kin, RankedClass, Superclass
 
 EVIL = '<script>alert("x")</script>"\'&‮'
 

@@ -17,8 +17,8 @@ from zerokin.app.limits import Limits
 from zerokin.app.refusals import Busy, Conflict, ReadOnly, TooLarge, Unknown
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput
-from zerokin.recogniser import Recogniser
-from zerokin.recogniser.answering import Question
+from zerokin.recognizer import Recogniser
+from zerokin.recognizer.answering import Question
 
 
 @pytest.fixture

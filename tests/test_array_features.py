@@ -7,9 +7,9 @@ import pytest
 
 import zerokin
 from builders import OWN_PICTURES, OWN_TABLE, write_own_folder, write_xlsa17_folder
+from zerokin.benchmark.settings import features_sha256
 from zerokin.data.array_features import ArrayFeatures
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.evaluation.settings import features_sha256
 from zerokin.files import sha256
 
 

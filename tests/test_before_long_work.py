@@ -11,10 +11,10 @@ from PIL import Image
 
 from builders import write_xlsa17_folder
 from own_pictures import write_critter_folder
+from zerokin.benchmark.ablation import run_ablation
+from zerokin.benchmark.ablation.config import parse_config
 from zerokin.cli import main
 from zerokin.errors import InvalidInput
-from zerokin.evaluation.ablation import run_ablation
-from zerokin.evaluation.ablation.config import parse_config
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.files import CannotWrite, refuse_unwritable
 
@@ -34,10 +34,10 @@ def zerokin(monkeypatch, capsys):
         raise AssertionError("it has begun to work")
 
     for place in (
-        "zerokin.recogniser.fit_recogniser",
-        "zerokin.evaluation.fitting.fit_classifier",
-        "zerokin.evaluation.comparison.measure",
-        "zerokin.evaluation.few_shot.comparison.measure_few_shot",
+        "zerokin.recognizer.fit_recogniser",
+        "zerokin.selection.fitting.fit_classifier",
+        "zerokin.benchmark.comparison.measure",
+        "zerokin.benchmark.few_shot.comparison.measure_few_shot",
     ):
         monkeypatch.setattr(place, work)
     monkeypatch.setattr(FeatureLearner, "fit", work)

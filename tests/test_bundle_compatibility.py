@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from zerokin.recogniser import Recogniser
-from zerokin.recogniser.generations import VERSION
+from zerokin.recognizer import Recogniser
+from zerokin.recognizer.atomic_bundle import VERSION
 
 DATA = Path(__file__).parent / "data"
 

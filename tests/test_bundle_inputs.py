@@ -14,11 +14,11 @@ from served import zerokin
 from zerokin import FewShotClassifier, ZeroShotClassifier
 from zerokin.app.service import Service
 from zerokin.class_names import LONGEST_NAME, LONGEST_TEXT, checked_text
+from zerokin.classifiers import saved as classifiers
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy.taxonomy_csv import read_taxonomy_csv
-from zerokin.recogniser import Recogniser, saved
-from zerokin.recogniser.generations import read_pointer, undo_generation, write_generation
-from zerokin.recognition import saved as classifiers
+from zerokin.recognizer import Recogniser, saved
+from zerokin.recognizer.atomic_bundle import read_pointer, undo_generation, write_generation
 
 BAD_NAMES = {
     "carriage return": "okapi\r",

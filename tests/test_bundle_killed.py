@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from own_pictures import fitted, write_critter_folder
-from zerokin.recogniser import Recogniser
+from zerokin.recognizer import Recogniser
 
 
 def test_whenever_a_change_is_killed_the_bundle_is_the_old_or_the_new_one(tmp_path):

@@ -18,8 +18,8 @@ from safetensors.numpy import load_file, save_file
 from own_pictures import fitted, plain, write_critter_folder
 from zerokin.errors import InvalidInput, MissingFile, ZerokinError
 from zerokin.files import sha256
-from zerokin.recogniser import Recogniser
-from zerokin.recogniser.generations import (
+from zerokin.recognizer import Recogniser
+from zerokin.recognizer.atomic_bundle import (
     is_bundle,
     read_generation,
     read_pointer,
@@ -350,7 +350,7 @@ def test_a_pointer_that_does_not_fit_on_the_disk_leaves_the_old_bundle(tmp_path,
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("zerokin.recogniser.generations._write_pointer", full)
+    monkeypatch.setattr("zerokin.recognizer.atomic_bundle._write_pointer", full)
     with pytest.raises(InvalidInput, match=r"cannot write .*bundle: No space left on device; free"):
         write_generation(folder, lambda root: (root / "word.txt").write_text("new") and None)
     assert sorted(path.name for path in folder.iterdir()) == before

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zerokin import ZeroShotClassifier
-from zerokin.recognition.removal import without_class
+from zerokin.classifiers.removal import without_class
 
 
 @pytest.fixture(scope="module", params=["kin", "flat", "paper"])

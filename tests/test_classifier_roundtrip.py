@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api_problem import NEW, X, Y, Z
+from zerokin.classifiers import ZeroShotClassifier
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.recognition import ZeroShotClassifier
 
 NUMBERS = st.one_of(
     st.floats(-5, 5), st.sampled_from([np.nan, np.inf, True, None, "0.5", np.float32(0.5), 2**70])

@@ -44,7 +44,7 @@ def test_it_is_said_where_something_was_kept(tmp_path, monkeypatch, stopped, com
     out = tmp_path / "out"
     where, kept, arguments = {
         "ablation": (
-            "zerokin.evaluation.ablation.readings.Readings.fold",
+            "zerokin.benchmark.ablation.feature_cache.Readings.fold",
             out,
             ["ablation", config, "critters", "--out", out],
         ),

@@ -17,8 +17,8 @@ import pytest
 from own_pictures import critters, write_critter_folder
 from zerokin.cli import main
 from zerokin.commands.predict import table_heading, table_row
-from zerokin.recogniser import PictureAnswer, Recogniser
-from zerokin.recogniser.picture_answer import HedgedAnswer, RankedClass, Superclass
+from zerokin.recognizer import PictureAnswer, Recogniser
+from zerokin.recognizer.picture_answer import HedgedAnswer, RankedClass, Superclass
 
 TRAINING = ("--backbone", "conv4", "--fine-tune", "--mode", "classes", "--epochs", "1")
 QUICK = (*TRAINING, "--side", "32", "--no-tune", "--one-network", "--device", "cpu")

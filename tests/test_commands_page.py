@@ -82,7 +82,7 @@ def _work_of_minutes_left_out(monkeypatch):
     def serve(model, *, host, port, ready, **settings):
         ready(f"http://{host}:{port}")
 
-    monkeypatch.setattr("zerokin.demo.run_demo", run_demo)
+    monkeypatch.setattr("zerokin.commands.demo.run_demo", run_demo)
     monkeypatch.setattr("zerokin.app.server.serve", serve)
 
 

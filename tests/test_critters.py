@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from zerokin.data.critters import (
+from zerokin.critters import (
     ATTRIBUTE_NAMES,
     PICTURES_PER_SPECIES,
     SPECIES,
@@ -24,9 +24,9 @@ from zerokin.data.critters import (
     species,
     validation_folds,
 )
-from zerokin.data.critters.__main__ import main as sheet_command
-from zerokin.data.critters.attributes import FLAGS, GRADES, VALUES
-from zerokin.data.critters.sheet import SEEN, UNSEEN, picture_sheet
+from zerokin.critters.__main__ import main as sheet_command
+from zerokin.critters.attributes import FLAGS, GRADES, VALUES
+from zerokin.critters.sheet import SEEN, UNSEEN, picture_sheet
 from zerokin.errors import InvalidInput
 
 SEEN_SPECIES = [one for one in SPECIES if not one.unseen]
@@ -139,7 +139,7 @@ def test_some_animals_depart_from_their_kind_in_what_varies_only():
 
 def test_pictures_are_the_same_in_another_process():
     code = (
-        "import hashlib; from zerokin.data.critters import find, render; h = hashlib.sha256();"
+        "import hashlib; from zerokin.critters import find, render; h = hashlib.sha256();"
         "[h.update(render(find(n), i, seed=5).tobytes())"
         " for n in ('honey mumbler', 'polar blubb', 'fern zizzer') for i in (0, 59)];"
         "print(h.hexdigest())"

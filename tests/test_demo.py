@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from zerokin import demo
+from zerokin.commands import demo
 from zerokin.data import Dataset, Split, load_dataset
 from zerokin.data.pictures import ArrayPictures
 

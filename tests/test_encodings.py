@@ -13,7 +13,7 @@ import pytest
 
 from own_pictures import SMALL, fitted, write_critter_folder
 from zerokin.locales import as_text, as_typed, on_disk
-from zerokin.recogniser import Recogniser
+from zerokin.recognizer import Recogniser
 
 ROOT = Path(__file__).parents[1]
 SOURCES = [*(ROOT / "src").rglob("*.py"), *ROOT.glob("benchmarks/*.py"), *ROOT.glob("docs/*.py")]

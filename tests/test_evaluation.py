@@ -7,14 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from zerokin.benchmark.settings import Evaluation
 from zerokin.data import ClassTable, Dataset, Provenance, Split
 from zerokin.data.splits import draw_folds, hold_out
 from zerokin.errors import ZerokinError
-from zerokin.evaluation.metrics import harmonic_mean, hit_at, per_class_top1, top1
-from zerokin.evaluation.ours import Ours
-from zerokin.evaluation.seen_unseen_curve import SeenUnseenCurve
-from zerokin.evaluation.selection import Selector
-from zerokin.evaluation.settings import Evaluation
+from zerokin.metrics.accuracy import harmonic_mean, hit_at, per_class_top1, top1
+from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
+from zerokin.selection.class_fold_search import Selector
+from zerokin.selection.zero_shot_space import Ours
 
 RNG = np.random.default_rng(5)
 

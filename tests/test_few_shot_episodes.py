@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from zerokin.benchmark.few_shot import Episodes, batches, draw_episodes, mean_with_ci95
+from zerokin.benchmark.few_shot.episodes import draw_distinct
 from zerokin.errors import ZerokinError
-from zerokin.evaluation.few_shot import Episodes, batches, draw_episodes, mean_with_ci95
-from zerokin.evaluation.few_shot.episodes import draw_distinct
 
 LABELS = np.random.default_rng(0).permutation(
     np.repeat([2, 3, 5, 7, 11, 13], [9, 10, 11, 12, 8, 40])

@@ -14,15 +14,15 @@ from rich.console import Console
 from builders import write_xlsa17_folder
 from few_shot_data import clustered_dataset
 from zerokin import FewShotClassifier, ZeroShotClassifier
+from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation, draw_episodes
+from zerokin.benchmark.few_shot.batches import episode_predictions
+from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
+from zerokin.benchmark.few_shot.ours import DEFAULTS, OursFewShot
 from zerokin.cli import main
 from zerokin.errors import ZerokinError, ZerokinWarning
-from zerokin.evaluation.few_shot import EpisodePlan, FewShotEvaluation, draw_episodes
-from zerokin.evaluation.few_shot.batches import episode_predictions
-from zerokin.evaluation.few_shot.comparison import find_few_shot_methods
-from zerokin.evaluation.few_shot.ours import DEFAULTS, OursFewShot
-from zerokin.evaluation.method import TrainingData
-from zerokin.evaluation.ours import Ours
 from zerokin.report.few_shot import few_shot_lines, few_shot_table
+from zerokin.selection.method import TrainingData
+from zerokin.selection.zero_shot_space import Ours
 
 DATASET = clustered_dataset()
 PLAN = EpisodePlan(way=5, shots=2, queries=6, episodes=20, validation_episodes=15)
@@ -123,8 +123,8 @@ def test_row_says_what_was_measured_and_how_it_was_chosen():
 
 
 def test_without_superclasses_no_kin_moves_a_prototype(monkeypatch):
-    monkeypatch.setattr("zerokin.evaluation.ours.kinship", None)
-    monkeypatch.setattr("zerokin.evaluation.ours.semantic_kinship", None)
+    monkeypatch.setattr("zerokin.selection.zero_shot_space.kinship", None)
+    monkeypatch.setattr("zerokin.selection.zero_shot_space.semantic_kinship", None)
     method = find_few_shot_methods(["ours-flat"])[0]
     plan = EpisodePlan(shots=1, queries=3, episodes=4, validation_episodes=4)
     row, selection = FewShotEvaluation(DATASET, plan, quiet=True).run(method)

@@ -7,14 +7,14 @@ import pytest
 
 from builders import write_xlsa17_folder
 from few_shot_data import clustered_dataset
-from zerokin.errors import InvalidInput
-from zerokin.evaluation.few_shot import EpisodePlan, FewShotEvaluation
-from zerokin.evaluation.few_shot.comparison import measure_few_shot
-from zerokin.evaluation.few_shot.generalised import (
+from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation
+from zerokin.benchmark.few_shot.comparison import measure_few_shot
+from zerokin.benchmark.few_shot.generalized import (
     GENERALISED,
     GeneralisedFewShotEvaluation,
     NearestMean,
 )
+from zerokin.errors import InvalidInput
 from zerokin.report.few_shot import few_shot_lines
 
 DATASET = clustered_dataset(per_class=15, noise=1.2)
@@ -31,7 +31,7 @@ def test_metrics_by_a_plain_count():
     row, _ = measured.run(NearestMean())
     steps, calibration = row.selection["normalisation"], row.selection["calibration"]
     test = measured.test
-    from zerokin.evaluation.few_shot import draw_episodes
+    from zerokin.benchmark.few_shot import draw_episodes
     from zerokin.features.normaliser import FeatureNormaliser, unit_length
 
     normaliser = FeatureNormaliser(steps).fit(test.data.features, test.data.labels)

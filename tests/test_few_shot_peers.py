@@ -7,12 +7,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression as ReferenceRegression
 
 from few_shot_data import clustered_dataset
-from zerokin.evaluation.few_shot import draw_episodes
-from zerokin.evaluation.few_shot.batches import episode_predictions
-from zerokin.evaluation.few_shot.peer_method import FewShotPeerMethod
-from zerokin.evaluation.few_shot.peers import PEERS
-from zerokin.evaluation.method import TrainingData
+from zerokin.benchmark.few_shot import draw_episodes
+from zerokin.benchmark.few_shot.batches import episode_predictions
+from zerokin.benchmark.few_shot.peer_method import FewShotPeerMethod
+from zerokin.benchmark.few_shot.peers import PEERS
 from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.selection.method import TrainingData
 
 DATASET = clustered_dataset()
 SPLIT = DATASET.split
@@ -137,7 +137,7 @@ def test_batches_equal_episodes_one_by_one(name):
 def test_a_query_is_scored_without_the_others(name):
     """Inductive: what else is asked in an episode changes nothing."""
     peer = PEERS[name]()
-    from zerokin.evaluation.few_shot.peers import BaseClasses
+    from zerokin.benchmark.few_shot.peers import BaseClasses
 
     peer.learn(BaseClasses(BASE.features, BASE.labels, FeatureNormaliser("none")))
     shots, queries = POOL[EPISODES[4].shots], POOL[EPISODES[4].queries].reshape(12, 30, -1)

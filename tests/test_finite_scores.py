@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from api_problem import NEW, SEEN, SHOTS, C, X, Y, Z
+from zerokin.benchmark.few_shot.batches import episode_accuracies
+from zerokin.benchmark.few_shot.episodes import draw_episodes
+from zerokin.benchmark.peers import PEERS
+from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
+from zerokin.classifiers.finite_scores import finite_scores
 from zerokin.errors import InvalidInput
-from zerokin.evaluation.few_shot.batches import episode_accuracies
-from zerokin.evaluation.few_shot.episodes import draw_episodes
-from zerokin.evaluation.peers import PEERS
 from zerokin.features.normaliser import unit_length, whitening
-from zerokin.recogniser.answering import Answerer, Question
-from zerokin.recognition import FewShotClassifier, ZeroShotClassifier
-from zerokin.recognition.finite_scores import finite_scores
+from zerokin.recognizer.answering import Answerer, Question
 
 
 def test_scores_are_refused_by_sample():

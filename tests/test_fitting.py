@@ -9,9 +9,9 @@ import pytest
 
 from few_shot_data import clustered_dataset
 from zerokin import ClassHierarchy
-from zerokin.evaluation.fitting import choose_parameters, fit_classifier, with_taxonomy_of
-from zerokin.evaluation.ours import Ours, OursByTaxonomy
-from zerokin.evaluation.selection import Selector
+from zerokin.selection.class_fold_search import Selector
+from zerokin.selection.fitting import choose_parameters, fit_classifier, with_taxonomy_of
+from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
 
 DATASET = clustered_dataset(n_train=18, n_validation=8, n_test=6, per_class=10)
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from api_problem import CALIBRATION, NAMES, NEW, SHOTS, TREE, UNNAMED, C, X, Y, Z
+from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
 from zerokin.data import ClassTable
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy, renamed_hierarchy
-from zerokin.recognition import FewShotClassifier, ZeroShotClassifier
-from zerokin.recognition.answers import answer
+from zerokin.recognizer.confidence import answer
 
 TABLE = ClassTable(tuple(NAMES), Z)
 ORDERS = [np.random.default_rng(seed).permutation(C) for seed in range(4)]

@@ -30,7 +30,7 @@ from zerokin.hierarchy import (
     tree_text,
     tsne_figure,
 )
-from zerokin.hierarchy.figures import SEEN, UNSEEN
+from zerokin.report.figures import SEEN, UNSEEN
 
 DRAW = {"tree": draw_tree, "sunburst": draw_sunburst, "tsne": draw_tsne}
 MODULE = {"tree": tree_figure, "sunburst": sunburst_figure, "tsne": tsne_figure}
@@ -276,7 +276,8 @@ def test_printed_tree_marks_unseen_without_colour() -> None:
 
 def test_drawing_leaves_pyplot_alone_and_importing_is_light(tmp_path: Path) -> None:
     program = (
-        "import sys; from zerokin.hierarchy import ClassHierarchy, draw_tree\n"
+        "import sys; from zerokin.hierarchy import ClassHierarchy\n"
+        "from zerokin.report import draw_tree\n"
         "heavy = {'sklearn', 'matplotlib', 'torch', 'scipy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         f"draw_tree(ClassHierarchy([[0, 0, 1]]), {str(tmp_path / 'x.png')!r})\n"

@@ -15,7 +15,7 @@ from training_parts import network, recipe, source, targets
 from zerokin.errors import InvalidInput
 from zerokin.features.training import train
 from zerokin.features.training.checkpoint import load_checkpoint, save_checkpoint
-from zerokin.recogniser import Recogniser
+from zerokin.recognizer import Recogniser
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -6,9 +6,9 @@ import pytest
 
 import zerokin
 from hostile_files import DEEP, copied_bundle, laughs, refused
+from zerokin.benchmark.ablation.config import read_config, read_network
 from zerokin.errors import InvalidInput
-from zerokin.evaluation.ablation.config import read_config, read_network
-from zerokin.recogniser import Recogniser
+from zerokin.recognizer import Recogniser
 
 
 @pytest.mark.parametrize("text", [DEEP, '{"a":' * 100_000, "9" * 5000, "NaN", ""])

@@ -10,10 +10,10 @@ import torch
 from PIL import Image
 
 from builders import picture_bytes
+from zerokin.compute.machine import _free_in_container, available_cores, available_memory, own_cores
 from zerokin.data.pictures import ArrayPictures, FolderPictures
 from zerokin.errors import InvalidInput, MissingFile
 from zerokin.features.input import framed, open_source, sources
-from zerokin.machine import _free_in_container, available_cores, available_memory, own_cores
 
 SIDE = 12
 
@@ -195,8 +195,8 @@ def test_processes_share_cores_and_memory(monkeypatch):
     assert (available_cores(), own_cores()) == (1, 8)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     assert (available_cores(), own_cores()) == (4, 4)
-    monkeypatch.setattr("zerokin.machine._free_memory", lambda _: 1000)
-    monkeypatch.setattr("zerokin.machine._free_in_container", lambda _: 800)
+    monkeypatch.setattr("zerokin.compute.machine._free_memory", lambda _: 1000)
+    monkeypatch.setattr("zerokin.compute.machine._free_in_container", lambda _: 800)
     assert available_memory(torch.device("cpu")) == 400
 
 

@@ -10,11 +10,11 @@ from safetensors.numpy import load_file, save_file
 
 import zerokin
 from builders import OWN_PICTURES, OWN_TABLE, cells, write_own_folder, write_xlsa17_folder
+from zerokin.benchmark.settings import features_sha256
 from zerokin.data.native_features import FORMAT, Layout, NativeFeatures, joined_names
 from zerokin.data.native_writer import FeatureWriter
 from zerokin.data.readers.xlsa17_writer import write_xlsa17
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.evaluation.settings import features_sha256
 from zerokin.files import sha256
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zerokin.evaluation import ours
-from zerokin.evaluation.method import TrainingData
-from zerokin.evaluation.ours import DEFAULTS, Ours
+from zerokin.classifiers import ZeroShotClassifier
 from zerokin.projection import FeatureSpectrum
-from zerokin.recognition import ZeroShotClassifier
+from zerokin.selection import zero_shot_space as ours
+from zerokin.selection.method import TrainingData
+from zerokin.selection.zero_shot_space import DEFAULTS, Ours
 
 RNG = np.random.default_rng(0)
 Z = RNG.uniform(size=(20, 9))

@@ -12,12 +12,12 @@ import pytest
 import zerokin
 from api_problem import CALIBRATION, X, Y, Z
 from zerokin.app.limits import Limits
+from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation
+from zerokin.benchmark.few_shot.peers import PEERS as FEW_SHOT_PEERS
+from zerokin.benchmark.peers import PEERS
+from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
 from zerokin.data import Dataset
 from zerokin.errors import ZerokinError
-from zerokin.evaluation.answers import AnswerFitter
-from zerokin.evaluation.few_shot import EpisodePlan, FewShotEvaluation
-from zerokin.evaluation.few_shot.peers import PEERS as FEW_SHOT_PEERS
-from zerokin.evaluation.peers import PEERS
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input import Augmentation
 from zerokin.features.network_settings import NetworkSettings
@@ -38,12 +38,12 @@ from zerokin.parameters import (
 )
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
 from zerokin.projection.objective import Parameters
-from zerokin.recogniser.answering import Question
-from zerokin.recognition import FewShotClassifier, ZeroShotClassifier
-from zerokin.recognition.answers import AnswerCalibration
-from zerokin.recognition.answers.novelty import NoveltyRule
-from zerokin.recognition.answers.overall_risk import OverallRisk
-from zerokin.recognition.answers.risk_map import RiskMap
+from zerokin.recognizer.answering import Question
+from zerokin.recognizer.confidence import AnswerCalibration
+from zerokin.recognizer.confidence.fitting import AnswerFitter
+from zerokin.recognizer.confidence.novelty import NoveltyRule
+from zerokin.recognizer.confidence.overall_risk import OverallRisk
+from zerokin.recognizer.confidence.risk_map import RiskMap
 
 NOT_NUMBERS = [np.nan, np.inf, -np.inf, "0.5", "3", None, [1], True, np.True_, 1j, b"1", {}]
 UNKNOWN_DATA = object.__new__(Dataset)  # which nothing may look into before arguments are checked

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_sylvester
 
-from zerokin.evaluation.peers import PEERS
-from zerokin.evaluation.peers.training_set import TrainingSet
+from zerokin.benchmark.peers import PEERS
+from zerokin.benchmark.peers.training_set import TrainingSet
 
 N, D_F, D_Z, P = 60, 7, 5, 9
 

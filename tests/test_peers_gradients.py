@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from zerokin.evaluation.peers import PEERS
-from zerokin.evaluation.peers.ale import weighted_ranking
-from zerokin.evaluation.peers.bilinear import BATCH, MOMENTUM, rank_by_gradients
-from zerokin.evaluation.peers.dem import DEM
-from zerokin.evaluation.peers.devise import hinge_rank
-from zerokin.evaluation.peers.sje import structured_hinge
-from zerokin.evaluation.peers.training_set import TrainingSet
+from zerokin.benchmark.peers import PEERS
+from zerokin.benchmark.peers.ale import weighted_ranking
+from zerokin.benchmark.peers.bilinear import BATCH, MOMENTUM, rank_by_gradients
+from zerokin.benchmark.peers.dem import DEM
+from zerokin.benchmark.peers.devise import hinge_rank
+from zerokin.benchmark.peers.sje import structured_hinge
+from zerokin.benchmark.peers.training_set import TrainingSet
 
 
 def shortfalls(scores, label, margin):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from zerokin.benchmark.peers import PEERS
+from zerokin.benchmark.peers.training_set import TrainingSet
 from zerokin.errors import InvalidInput
-from zerokin.evaluation.peers import PEERS
-from zerokin.evaluation.peers.training_set import TrainingSet
 
 N_SEEN, N_UNSEEN, D_Z, D_F = 20, 5, 6, 12
 every_peer = pytest.mark.parametrize("name", PEERS)

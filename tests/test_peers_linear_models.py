@@ -7,10 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from zerokin.evaluation.peers import PEERS
-from zerokin.evaluation.peers.conse import softmax_regression
-from zerokin.evaluation.peers.sync import one_vs_others
-from zerokin.evaluation.peers.training_set import TrainingSet
+from zerokin.benchmark.peers import PEERS
+from zerokin.benchmark.peers.conse import softmax_regression
+from zerokin.benchmark.peers.sync import one_vs_others
+from zerokin.benchmark.peers.training_set import TrainingSet
 
 P, C, D_F, D_Z = 6, 8, 5, 7
 

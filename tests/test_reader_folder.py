@@ -11,7 +11,7 @@ from zerokin.data import InvalidDataset
 from zerokin.data.check import check
 from zerokin.data.class_sheet import write_class_sheet
 from zerokin.errors import MissingFile, ZerokinError, ZerokinWarning
-from zerokin.recogniser.choosing import enough_folds
+from zerokin.recognizer.choosing import enough_folds
 
 
 def load(folder):

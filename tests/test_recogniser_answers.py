@@ -13,8 +13,8 @@ from PIL import Image
 import zerokin
 from own_pictures import critters, fitted, pictures_of, plain, write_critter_folder
 from zerokin.errors import InvalidInput
-from zerokin.recogniser import UnreadablePicture
-from zerokin.recognition.answers import answer
+from zerokin.recognizer import UnreadablePicture
+from zerokin.recognizer.confidence import answer
 
 
 @pytest.fixture(scope="module")

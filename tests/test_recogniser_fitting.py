@@ -12,12 +12,12 @@ import zerokin
 from own_pictures import SMALL, fitted, plain, write_critter_folder
 from zerokin import ZeroShotClassifier
 from zerokin.errors import InvalidInput, ZerokinWarning
-from zerokin.evaluation.answers import fit_answers
-from zerokin.evaluation.metrics import per_class_top1
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.training import Recipe
-from zerokin.recogniser import fit_recogniser
-from zerokin.recogniser.fold_features import FoldFeatures
+from zerokin.metrics.accuracy import per_class_top1
+from zerokin.recognizer import fit_recogniser
+from zerokin.recognizer.confidence.fitting import fit_answers
+from zerokin.recognizer.fold_features import FoldFeatures
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 
+from zerokin.classifiers.hubness import hubness
+from zerokin.classifiers.kin import kin_residuals, kinship
+from zerokin.classifiers.prototypes import PrototypeRule
+from zerokin.classifiers.pruning import surviving_classes
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition.hubness import hubness
-from zerokin.recognition.kin import kin_residuals, kinship
-from zerokin.recognition.prototypes import PrototypeRule
-from zerokin.recognition.pruning import surviving_classes
 
 RNG = np.random.default_rng(3)
 Z = RNG.normal(size=(24, 6))

@@ -14,7 +14,7 @@ from zerokin.cli import main
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, MissingFile
-from zerokin.recogniser.class_vectors import encoder_of
+from zerokin.recognizer.class_vectors import encoder_of
 from zerokin.semantics import taxonomy_vectors, wordnet_definitions
 
 

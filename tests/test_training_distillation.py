@@ -27,7 +27,7 @@ from zerokin.features.networks import FeatureNetwork, HierarchyHead, read_weight
 from zerokin.features.training import Recipe, Targets, train
 from zerokin.features.training.checkpoint import load_checkpoint
 from zerokin.features.training.distillation import distillation_loss
-from zerokin.features.training.draws import variation_generator
+from zerokin.features.training.rng import variation_generator
 from zerokin.features.training.run import TrainingRun
 
 

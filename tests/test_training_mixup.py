@@ -24,8 +24,8 @@ from zerokin.features.input import training_view
 from zerokin.features.networks import FeatureNetwork, HierarchyHead, create_backbone
 from zerokin.features.networks.mixup import Stages, mix_neighbours
 from zerokin.features.training import train
-from zerokin.features.training.draws import variation_generator
 from zerokin.features.training.manifold_mixup import Mixup, draw_mixup
+from zerokin.features.training.rng import variation_generator
 from zerokin.features.training.run import TrainingRun
 
 SWAPPED = [1, 0, 3, 2, 5, 4]

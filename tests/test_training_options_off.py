@@ -9,7 +9,7 @@ from training_parts import SIDE, network, recipe, source, targets, weights
 from zerokin.features.input import training_view
 from zerokin.features.training import Recipe, train
 from zerokin.features.training.checkpoint import load_checkpoint, save_checkpoint
-from zerokin.features.training.draws import epoch_order, variation_generator
+from zerokin.features.training.rng import epoch_order, variation_generator
 from zerokin.features.training.schedule import rate
 
 

@@ -20,8 +20,8 @@ from training_parts import (
 from zerokin.errors import InvalidInput
 from zerokin.features.input import training_view
 from zerokin.features.training import train
-from zerokin.features.training.draws import variation_generator
-from zerokin.features.training.pasting import Patch, draw_patch, neighbours, pasted
+from zerokin.features.training.cutmix import Patch, draw_patch, neighbours, pasted
+from zerokin.features.training.rng import variation_generator
 from zerokin.features.training.run import TrainingRun
 
 

@@ -18,7 +18,7 @@ from training_parts import furthest, network, recipe, records, source, targets, 
 from zerokin.errors import InvalidInput
 from zerokin.features.networks import read_weights
 from zerokin.features.training import train
-from zerokin.features.training.processes import make_accelerator
+from zerokin.features.training.distributed import make_accelerator
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
 
 HERE = Path(__file__).parent

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from training_parts import network, recipe, records, source, targets, weights
 from zerokin.errors import InvalidInput
 from zerokin.features.training import Recipe, train
-from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.display import TrainingDisplay
-from zerokin.features.training.draws import epoch_order, seed_dropout, variation_generator
+from zerokin.features.training.ema import WeightAverage
 from zerokin.features.training.log import TrainingLog
+from zerokin.features.training.rng import epoch_order, seed_dropout, variation_generator
 from zerokin.features.training.run import TrainingRun
 from zerokin.features.training.schedule import rate, side_at
 

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from training_parts import network, pixels, recipe, source, targets
 from zerokin.features.input import Augmentation, open_source, training_view
 from zerokin.features.input.augmentation import varied
-from zerokin.features.training.draws import variation_generator
+from zerokin.features.training.rng import variation_generator
 from zerokin.features.training.run import TrainingRun
 from zerokin.features.training.variations import AHEAD, Variations
 

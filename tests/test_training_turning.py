@@ -23,9 +23,9 @@ from zerokin.errors import InvalidInput
 from zerokin.features.input import open_source, training_view
 from zerokin.features.training import train
 from zerokin.features.training.checkpoint import load_checkpoint
-from zerokin.features.training.draws import variation_generator
+from zerokin.features.training.rng import variation_generator
+from zerokin.features.training.rotation import turned, turns_of
 from zerokin.features.training.run import TrainingRun
-from zerokin.features.training.turning import turned, turns_of
 
 
 def learn(learned, settings, shown=None, **options):

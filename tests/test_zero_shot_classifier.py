@@ -9,11 +9,11 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from zerokin.classifiers import ZeroShotClassifier
+from zerokin.classifiers.samples import refuse_not_finite
 from zerokin.data import ClassTable
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognition import ZeroShotClassifier
-from zerokin.recognition.samples import refuse_not_finite
 
 RNG = np.random.default_rng(1)
 C, SEEN, D_Z, D_F = 24, 18, 10, 40

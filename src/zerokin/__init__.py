@@ -7,23 +7,23 @@ from zerokin._version import __version__
 from zerokin.errors import ZerokinError, ZerokinWarning
 
 if TYPE_CHECKING:
+    from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
     from zerokin.data import Dataset, load_dataset
     from zerokin.features.feature_learner import FeatureLearner
     from zerokin.hierarchy import ClassHierarchy
     from zerokin.projection import ProjectionLearner
-    from zerokin.recogniser import Recogniser, fit_recogniser
-    from zerokin.recognition import FewShotClassifier, ZeroShotClassifier
+    from zerokin.recognizer import Recogniser, fit_recogniser
 
 # Imported on first use: a command that needs no solver does not wait for one.
 _ROOMS = {
     "ClassHierarchy": "zerokin.hierarchy",
     "Dataset": "zerokin.data",
     "FeatureLearner": "zerokin.features.feature_learner",
-    "FewShotClassifier": "zerokin.recognition",
+    "FewShotClassifier": "zerokin.classifiers",
     "ProjectionLearner": "zerokin.projection",
-    "Recogniser": "zerokin.recogniser",
-    "ZeroShotClassifier": "zerokin.recognition",
-    "fit_recogniser": "zerokin.recogniser",
+    "Recogniser": "zerokin.recognizer",
+    "ZeroShotClassifier": "zerokin.classifiers",
+    "fit_recogniser": "zerokin.recognizer",
     "load_dataset": "zerokin.data",
 }
 

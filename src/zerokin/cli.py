@@ -104,7 +104,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="seed of the training")] = 0,
 ) -> None:
     """Name invented animals that were never shown: generate, group, train, recognise."""
-    from zerokin.demo import run_demo
+    from zerokin.commands.demo import run_demo
 
     run_demo(out, seed=seed)
 
@@ -156,8 +156,9 @@ def hierarchy(
 ) -> None:
     """Group all classes into superclasses; print the tree, save and draw it."""
     from zerokin.data import load_dataset
-    from zerokin.hierarchy import tree_text
-    from zerokin.hierarchy.of_dataset import build_hierarchy, draw_all
+    from zerokin.hierarchy.from_dataset import build_hierarchy
+    from zerokin.report import tree_text
+    from zerokin.report.draw_hierarchy import draw_all
 
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     tree = build_hierarchy(dataset, grouping.value, branching=branching, random_state=seed)
@@ -293,8 +294,8 @@ def run_few_shot(
     options: dict[str, Any],
 ) -> None:
     """Measure methods on the same episodes, printing as they finish and writing after every one."""
-    from zerokin.evaluation.comparison import parse_seeds
-    from zerokin.evaluation.few_shot.comparison import measure_few_shot, parse_shots
+    from zerokin.benchmark.comparison import parse_seeds
+    from zerokin.benchmark.few_shot.comparison import measure_few_shot, parse_shots
     from zerokin.report.comparison import as_json
     from zerokin.report.few_shot import few_shot_table, tried_lines, write_tried
 
@@ -339,7 +340,7 @@ def compare(
     jobs: Annotated[int, typer.Option(help="processes side by side")] = 1,
 ) -> None:
     """Run ours beside its peers, all tuned alike, and print one table."""
-    from zerokin.evaluation.comparison import known_methods
+    from zerokin.benchmark.comparison import known_methods
 
     if any(one in FEW_SHOT for one in setting):
         raise InvalidInput("few-shot is compared by: evaluate --setting few-shot --method all")
@@ -365,7 +366,7 @@ def run_comparison(
     jobs: int = 1,
 ) -> None:
     """Measure methods on a data set, printing as they finish and writing after every one."""
-    from zerokin.evaluation.comparison import measure, parse_seeds
+    from zerokin.benchmark.comparison import measure, parse_seeds
     from zerokin.report.comparison import refuse_unknown_format, screen_table, write_comparison
 
     for path in tables:

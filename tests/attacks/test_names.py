@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from served import bundle, running
-from zerokin.recogniser import Recogniser
+from zerokin.recognizer import Recogniser
 
 from .visitor import Visitor, function_of
 

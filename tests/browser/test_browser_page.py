@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from served import bundle, running, test_pictures, zerokin
-from zerokin.recogniser import Recogniser
+from zerokin.recognizer import Recogniser
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

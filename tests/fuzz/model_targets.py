@@ -84,7 +84,7 @@ def _make_bundle(folder: Path) -> None:
 def _read_bundle(folder: Path, file: str) -> None:
     """Read a bundle as it is; then with the hashes of its files made right, as by hand."""
     from zerokin.files import sha256
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     bundle = folder / "bundle"
     with suppress(ZerokinError):
@@ -111,7 +111,7 @@ def _make_changes(folder: Path) -> None:
 @cache
 def _described(place: Path) -> tuple[Any, Any]:
     """Return a recogniser that is on disk, and its class table with descriptions."""
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     known = Recogniser.load(BUNDLE, device="cpu")
     told = replace(known.classes, descriptions=("",) * len(known.classes))
@@ -122,7 +122,7 @@ def _described(place: Path) -> tuple[Any, Any]:
 def _read_changes(folder: Path, file: str) -> None:
     """Add a class of any name and text: the bundle opens afterwards, whatever they are."""
     from zerokin.class_names import checked_name, checked_text
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     place = folder.parent / "changed"
     known, told = _described(place)
@@ -190,7 +190,7 @@ def _make_ablation(folder: Path) -> None:
 
 
 def _read_ablation(folder: Path, file: str) -> None:
-    from zerokin.evaluation.ablation.config import read_config, read_network
+    from zerokin.benchmark.ablation.config import read_config, read_network
 
     if file == "network.yaml":
         read_network(folder / file).learner(1, "cpu")
@@ -256,7 +256,7 @@ def _make_requests(folder: Path) -> None:
 
 
 def _service_classes() -> list[str]:
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     return list(Recogniser.load(BUNDLE, device="cpu").classes.attribute_names or ())
 

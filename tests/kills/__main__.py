@@ -85,9 +85,9 @@ def _warm_up() -> None:
     import torch._dynamo  # noqa: F401
 
     import zerokin.app.server
+    import zerokin.benchmark.ablation
     import zerokin.cli
-    import zerokin.evaluation.ablation
-    import zerokin.recogniser
+    import zerokin.recognizer
     import zerokin.report.bars  # noqa: F401
 
 

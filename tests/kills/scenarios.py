@@ -58,7 +58,7 @@ class Scenario:
 
 
 def bundle(work: Path) -> object:
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     known = Recogniser.load(work / "model", device="cpu")
     picture = work / "picture.png"

@@ -7,9 +7,9 @@ from html import escape
 
 from zerokin.app.batches import Batch
 from zerokin.app.names import as_html
-from zerokin.recogniser import PictureAnswer
-from zerokin.recogniser.picture_answer import Kin, RankedClass, Superclass, data_address
-from zerokin.recognition.answers.hedging import ANYTHING
+from zerokin.recognizer import PictureAnswer
+from zerokin.recognizer.confidence.hedging import ANYTHING
+from zerokin.recognizer.picture_answer import Kin, RankedClass, Superclass, data_address
 
 EXAMPLES_SHOWN = 2
 ROWS_SHOWN = 200

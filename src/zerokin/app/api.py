@@ -21,8 +21,8 @@ from zerokin.app.refusals import TooLarge, one_line, status_of
 from zerokin.app.request_body import Body, BodyReader
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.recogniser.answering import Question
-from zerokin.recogniser.class_notes import class_notes
+from zerokin.recognizer.answering import Question
+from zerokin.recognizer.class_notes import class_notes
 
 KINDS = ("all", "seen", "unseen")
 PICTURE_FIELD = "picture"

@@ -13,7 +13,7 @@ from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths
 from zerokin.errors import ZerokinError
-from zerokin.recogniser.answering import Question
+from zerokin.recognizer.answering import Question
 
 MOST_RANKED = 10
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from zerokin.app.archives import uploaded_pictures
 from zerokin.app.service import Service
-from zerokin.recogniser import PictureAnswer, UnreadablePicture
-from zerokin.recogniser.answering import Question
+from zerokin.recognizer import PictureAnswer, UnreadablePicture
+from zerokin.recognizer.answering import Question
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.hierarchy.naming import tidy_attribute
-from zerokin.recogniser import Recogniser
-from zerokin.recogniser.class_notes import class_notes
+from zerokin.recognizer import Recogniser
+from zerokin.recognizer.class_notes import class_notes
 
 SHOWN_AT_FIRST = 8
 ALL_SHOWN = 12

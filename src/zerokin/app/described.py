@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from zerokin.data.classes import ClassTable
-from zerokin.recogniser import Recogniser
-from zerokin.recogniser.class_vectors import encoder_of
+from zerokin.recognizer import Recogniser
+from zerokin.recognizer.class_vectors import encoder_of
 
 KnownBy = Literal["attributes", "text", "vector"]
 

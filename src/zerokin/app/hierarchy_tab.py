@@ -8,7 +8,7 @@ from zerokin.app.described import superclass_path
 from zerokin.app.names import as_html
 from zerokin.app.service import Service
 from zerokin.app.sunburst import sunburst
-from zerokin.hierarchy.figures import PALE_SEEN, PALE_SHARED, PALE_UNSEEN, SEEN, UNSEEN
+from zerokin.report.figures import PALE_SEEN, PALE_SHARED, PALE_UNSEEN, SEEN, UNSEEN
 
 LEGEND = "".join(
     f'<span style="background:{colour}"></span>{what}'

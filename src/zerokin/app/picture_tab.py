@@ -12,8 +12,8 @@ from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths, upload_reader
 from zerokin.errors import ZerokinError
-from zerokin.recogniser import Recogniser
-from zerokin.recogniser.answering import Question
+from zerokin.recognizer import Recogniser
+from zerokin.recognizer.answering import Question
 
 CANDIDATES = {"All": "all", "Never seen": "unseen", "Seen": "seen"}
 HINT = "Drop a picture on the left: its classes, best first, will stand here."

@@ -22,17 +22,17 @@ from zerokin.app.limits import Limits
 from zerokin.app.refusals import Busy, Conflict, ReadOnly, Unknown
 from zerokin.app.uploads import decode_upload
 from zerokin.class_names import checked_name
+from zerokin.compute.machine import available_cores
 from zerokin.data.pictures import Pictures
 from zerokin.errors import did_you_mean
 from zerokin.features.input import framed
 from zerokin.features.input.sources import ResidentSource
-from zerokin.machine import available_cores
-from zerokin.recogniser import PictureAnswer, Recogniser, UnreadablePicture
-from zerokin.recogniser.answering import Answerer, Question
-from zerokin.recogniser.generations import read_pointer
+from zerokin.recognizer import PictureAnswer, Recogniser, UnreadablePicture
+from zerokin.recognizer.answering import Answerer, Question
+from zerokin.recognizer.atomic_bundle import read_pointer
 
 if TYPE_CHECKING:
-    from zerokin.recogniser.examples import Examples
+    from zerokin.recognizer.examples import Examples
 
 # On a CPU pictures are read one by one, whoever asks.
 MOST_AT_ONCE = {"cpu": 1, "cuda": 32}

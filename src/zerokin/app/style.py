@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zerokin.hierarchy.figures import SEEN, UNSEEN
+from zerokin.report.figures import SEEN, UNSEEN
 
 CSS = f"""
 .gradio-container {{ width: 100% !important; max-width: 1120px !important; min-width: 0 !important;

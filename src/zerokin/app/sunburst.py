@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from zerokin.hierarchy.figures import (
+from zerokin.recognizer import Recogniser
+from zerokin.report.figures import (
     PALE_SEEN,
     PALE_SHARED,
     PALE_UNSEEN,
@@ -16,7 +17,6 @@ from zerokin.hierarchy.figures import (
     shown,
     unseen_share,
 )
-from zerokin.recogniser import Recogniser
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

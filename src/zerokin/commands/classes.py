@@ -54,7 +54,7 @@ def add_class(
     ] = None,
 ) -> None:
     """Make one more class known to a bundle, without pictures and without fitting again."""
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     if sum(given is not None for given in (attributes, text, vector)) != 1:
         raise InvalidInput("give one of --attributes, --text and --vector")
@@ -73,7 +73,7 @@ def add_class(
 
 def remove_class(model: Model, name: ClassName) -> None:
     """Make a bundle forget an unseen class."""
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     recogniser = Recogniser.load(model, device="cpu")
     recogniser.remove_class(name)
@@ -83,7 +83,7 @@ def remove_class(model: Model, name: ClassName) -> None:
 
 def undo(model: Model) -> None:
     """Take back the last change of a bundle; given again, the change is back."""
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     recogniser = Recogniser.undo(model, device="cpu")
     out.print(

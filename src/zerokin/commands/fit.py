@@ -131,7 +131,7 @@ def fit(
             "random_state": seed,
         }
         if grouping is not None:
-            from zerokin.hierarchy.of_dataset import build_hierarchy
+            from zerokin.hierarchy.from_dataset import build_hierarchy
 
             options["hierarchy"] = build_hierarchy(
                 dataset, grouping.value, branching=branching, random_state=seed
@@ -153,7 +153,7 @@ def network_settings(
     config: Path | None, settings: dict[str, Any], recipe: dict[str, Any], *, finetune: bool
 ) -> dict[str, Any]:
     """Return what `FeatureLearner` takes: a file's settings on top of the command's."""
-    from zerokin.evaluation.ablation.config import read_network
+    from zerokin.benchmark.ablation.config import read_network
     from zerokin.features.training.recipe import Recipe
 
     plan = read_network(config)
@@ -171,8 +171,8 @@ def network_settings(
 
 def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:
     """Return the classes that a bundle knows, added later perhaps, and the data do not."""
-    from zerokin.recogniser.generations import refuse_other_content
-    from zerokin.recogniser.saved import known_classes
+    from zerokin.recognizer.atomic_bundle import refuse_other_content
+    from zerokin.recognizer.serialization import known_classes
 
     refuse_other_content(folder)
     return [name for name in known_classes(folder) if name not in dataset.classes.names]
@@ -182,7 +182,7 @@ def fit_pictures(
     dataset: Dataset, folder: Path, resume: Path | None, options: dict[str, Any]
 ) -> None:
     """Fit a recogniser and write its bundle."""
-    from zerokin.recogniser import fit_recogniser
+    from zerokin.recognizer import fit_recogniser
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
     refuse_unwritable(kept, inside=True)
@@ -212,8 +212,8 @@ def fit_pictures(
 
 def fit_features(dataset: Dataset, folder: Path, *, tune: bool, seed: int) -> None:
     """Fit a classifier to features and write it."""
-    from zerokin.evaluation.fitting import fit_classifier
-    from zerokin.recognition.saved import CONFIG
+    from zerokin.classifiers.serialization import CONFIG
+    from zerokin.selection.fitting import fit_classifier
 
     refuse_other_folder(folder, CONFIG, "a classifier")
     refuse_unwritable(folder)

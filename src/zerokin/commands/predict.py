@@ -20,7 +20,7 @@ from zerokin.report.answers_csv import csv_heading, csv_row
 
 if TYPE_CHECKING:
     from zerokin.data.pictures import Pictures
-    from zerokin.recogniser import PictureAnswer, UnreadablePicture
+    from zerokin.recognizer import PictureAnswer, UnreadablePicture
 
     Answer = PictureAnswer | UnreadablePicture
 
@@ -62,7 +62,7 @@ def predict(
 
     Pictures that cannot be read are reported, the others still answered; then the exit status is 1.
     """
-    from zerokin.recogniser.generations import is_bundle
+    from zerokin.recognizer.atomic_bundle import is_bundle
 
     if as_json and as_csv:
         raise InvalidInput("give one of --json and --csv")
@@ -78,7 +78,7 @@ def predict(
         return
     if features is not None:
         raise InvalidInput(f"--features is for classifiers of features: {model} takes pictures")
-    from zerokin.recogniser import Recogniser
+    from zerokin.recognizer import Recogniser
 
     pictures = given_pictures(inputs)
     recogniser = Recogniser.load(model, device=device)
@@ -247,12 +247,12 @@ def predict_features(
     model: Path, data: str, features: str | None, candidates: str, k: int, result: Path | None
 ) -> None:
     """Name the samples of a feature file."""
-    from zerokin.recognition.saved import CONFIG
+    from zerokin.classifiers.serialization import CONFIG
 
     if not (model / CONFIG).exists():
         raise MissingFile(f"no bundle or classifier in {model}: write one with zerokin fit")
+    from zerokin.classifiers import ZeroShotClassifier
     from zerokin.data import load_dataset
-    from zerokin.recognition import ZeroShotClassifier
     from zerokin.report.predictions import write_predictions
 
     classifier = ZeroShotClassifier.load(model)

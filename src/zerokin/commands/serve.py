@@ -51,7 +51,7 @@ def serve(
     from zerokin.app.limits import MEGABYTE, Limits
     from zerokin.app.server import check_exposure, password_of
     from zerokin.app.server import serve as run
-    from zerokin.recogniser.generations import read_pointer
+    from zerokin.recognizer.atomic_bundle import read_pointer
 
     if not 0 < max_upload_mb < 1e6:
         raise InvalidInput(f"--max-upload-mb must be above 0 and below 1,000,000: {max_upload_mb}")

@@ -12,8 +12,8 @@ from zerokin.commands.usage import going_on_from
 from zerokin.files import refuse_other_folder, refuse_unwritable, replacing
 
 if TYPE_CHECKING:
+    from zerokin.benchmark.ablation import AblationConfig
     from zerokin.data import Dataset
-    from zerokin.evaluation.ablation import AblationConfig
 
 
 StopAfter = Annotated[
@@ -55,11 +55,11 @@ def train(
 
     OUT/model is for `zerokin extract --model`, OUT/training holds the checkpoint and the log.
     """
+    from zerokin.benchmark.ablation.config import read_network
     from zerokin.data import load_dataset
-    from zerokin.evaluation.ablation.config import read_network
     from zerokin.features.feature_learner import FeatureLearner
-    from zerokin.features.saved import CONFIG
-    from zerokin.features.training.processes import leads
+    from zerokin.features.serialization import CONFIG
+    from zerokin.features.training.distributed import leads
 
     refuse_unwritable(folder / "model")
     refuse_other_folder(folder / "model", CONFIG, "features")
@@ -109,9 +109,9 @@ def ablation(
     compact: Compact = False,
 ) -> None:
     """Train networks from pictures and show what every component of the method brings."""
+    from zerokin.benchmark.ablation import run_ablation
+    from zerokin.benchmark.ablation.config import read_config
     from zerokin.data import load_dataset
-    from zerokin.evaluation.ablation import run_ablation
-    from zerokin.evaluation.ablation.config import read_config
     from zerokin.report.bars import ablation_panels, draw_bars
     from zerokin.report.comparison import Rows, as_json, comparison_lines, fold_rows
     from zerokin.report.few_shot import few_shot_ablation_lines
@@ -165,7 +165,7 @@ def _draw_planes(dataset: Dataset, plan: AblationConfig, folder: Path) -> Path:
     """Draw what every network that stands alone in a row makes of unseen classes."""
     import numpy as np
 
-    from zerokin.evaluation.ablation.readings import reading_file
+    from zerokin.benchmark.ablation.feature_cache import reading_file
     from zerokin.report.feature_planes import draw_feature_planes
 
     networks = dict.fromkeys(row.networks[0] for row in plan.rows if len(row.networks) == 1)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from zerokin.data.dataset import Dataset, InvalidDataset
+from zerokin.data.enough_folds import enough_folds
 from zerokin.data.load import load_dataset
 from zerokin.data.splits import Split
 from zerokin.errors import ZerokinError, listing
@@ -170,8 +171,6 @@ def _warnings(dataset: Dataset) -> Iterator[str]:
 
 def _too_little_to_choose_on(dataset: Dataset) -> Iterator[str]:
     """Say what `fit` and `evaluate` will do without: pictures need larger folds than features."""
-    from zerokin.recogniser.choosing import enough_folds
-
     if dataset.kind == "pictures":
         if len(dataset.seen) > 1 and not enough_folds(dataset):
             yield (

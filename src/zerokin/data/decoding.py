@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.compute.machine import own_cores
 from zerokin.data.framing import Framing, framed
 from zerokin.data.pictures import Pictures
-from zerokin.machine import own_cores
 from zerokin.progress import track
 from zerokin.temporaries import scratch_folder
 

@@ -19,8 +19,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from zerokin.compute.machine import available_cores
 from zerokin.features.networks.backbone import Backbone
-from zerokin.machine import available_cores
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")

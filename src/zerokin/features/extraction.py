@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from zerokin.compute.machine import available_cores
 from zerokin.data.dataset import Dataset
 from zerokin.data.native_features import DTYPES, SUFFIX, Layout, NativeFeatures, joined_names
 from zerokin.data.native_writer import FeatureWriter, differences
@@ -24,7 +25,6 @@ from zerokin.features.extractor import AnyNetwork, Extractor
 from zerokin.features.input.sources import open_source
 from zerokin.features.reading import View, read_pictures
 from zerokin.files import replacing_folder
-from zerokin.machine import available_cores
 from zerokin.progress import track
 
 HASHED_TOGETHER = 256

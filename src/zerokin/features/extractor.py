@@ -11,9 +11,9 @@ from typing import Any
 import torch
 
 from zerokin._version import __version__
+from zerokin.compute.device import chosen_device
 from zerokin.data.framing import Framing, check_framing
 from zerokin.errors import InvalidInput
-from zerokin.features.device import chosen_device
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.networks import FeatureNetwork, create_backbone
 from zerokin.features.networks.backbone import Backbone

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from zerokin.compute.device import chosen_device
 from zerokin.data.dataset import Dataset
 from zerokin.data.pictures import Pictures
 from zerokin.errors import InvalidInput, did_you_mean, shown
-from zerokin.features.device import chosen_device
 from zerokin.features.input.sources import PictureSource, open_source
 from zerokin.features.network_settings import Mode, NetworkSettings
 from zerokin.features.networks import (
@@ -24,7 +24,7 @@ from zerokin.features.networks import (
 )
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.reading import View, read_all
-from zerokin.features.saved import read_features, write_features
+from zerokin.features.serialization import read_features, write_features
 from zerokin.features.start_weights import StartWeights
 from zerokin.features.training.distillation import check_teacher
 from zerokin.features.training.fingerprint import RANDOM, weights_digest
@@ -34,7 +34,7 @@ from zerokin.features.training.records import Epoch, Targets
 from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
-from zerokin.hierarchy.of_dataset import build_hierarchy
+from zerokin.hierarchy.from_dataset import build_hierarchy
 from zerokin.parameters import DEVICE, InstanceOf, Optional, Ranges, check_arguments
 
 

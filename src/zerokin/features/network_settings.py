@@ -10,7 +10,7 @@ from zerokin.data.framing import Framing
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.networks.backbones import check_backbone
 from zerokin.features.reading import MOST_CROPS
-from zerokin.hierarchy.of_dataset import Grouping
+from zerokin.hierarchy.from_dataset import Grouping
 from zerokin.parameters import (
     Boolean,
     InstanceOf,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from torch import Tensor, nn
 
-from zerokin.features.training.averaging import weights_and_statistics
+from zerokin.features.training.ema import weights_and_statistics
 
 
 class StartWeights:

@@ -20,7 +20,7 @@ from zerokin.hierarchy.clustering import Method, cluster_layers
 from zerokin.hierarchy.layered_tree import LayeredTree
 from zerokin.hierarchy.layers import layer_sizes
 from zerokin.hierarchy.naming import distinctive_names, numbered_names
-from zerokin.hierarchy.saved import read_hierarchy, write_hierarchy
+from zerokin.hierarchy.serialization import read_hierarchy, write_hierarchy
 from zerokin.hierarchy.taxonomy import checked_iterable, listed_paths, taxonomy_layers
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from zerokin.errors import InvalidInput, shown
-from zerokin.wordnet_nouns import WNID, WordNetNouns, open_wordnet
+from zerokin.semantics.wordnet_nouns import WNID, WordNetNouns, open_wordnet
 
 # 'finch#n01529672': a readable name that stays unique, as WordNet reuses words even among
 # siblings. Hierarchies show it as 'finch' wherever that is not ambiguous.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from zerokin.machine import available_cores
+from zerokin.compute.machine import available_cores
 from zerokin.projection.arrays import Array, Arrays
 from zerokin.projection.conjugate_gradients import solve_shifted
 from zerokin.projection.objective import Parameters

@@ -8,7 +8,8 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from zerokin.errors import InvalidInput
-from zerokin.hierarchy.figures import (
+from zerokin.report.comparison import COLUMNS
+from zerokin.report.figures import (
     INK,
     QUIET,
     SEEN,
@@ -19,7 +20,6 @@ from zerokin.hierarchy.figures import (
     text_width,
     write_figure,
 )
-from zerokin.report.comparison import COLUMNS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

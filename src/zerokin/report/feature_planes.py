@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.hierarchy.figures import INK, blank_figure, checked_picture_path, shown, write_figure
-from zerokin.hierarchy.tsne_figure import COLOURS, plane
+from zerokin.report.figures import INK, blank_figure, checked_picture_path, shown, write_figure
+from zerokin.report.tsne_figure import COLOURS, plane
 
 ACROSS = 3
 PANEL = 3.3

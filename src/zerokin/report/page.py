@@ -84,8 +84,8 @@ def _told(row: Row) -> dict[str, Any]:
 
 
 def _data(dataset: Dataset) -> dict[str, Any]:
-    from zerokin.hierarchy import draw_sunburst
-    from zerokin.hierarchy.of_dataset import build_hierarchy
+    from zerokin.hierarchy.from_dataset import build_hierarchy
+    from zerokin.report import draw_sunburst
 
     split, classes = dataset.split, dataset.classes
     grouping = "kmeans" if classes.taxonomy is None else "taxonomy"

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 
 from zerokin.errors import InvalidInput
-from zerokin.hierarchy.figures import (
+from zerokin.recognizer.confidence.risk_coverage import RiskCoverage
+from zerokin.report.figures import (
     INK,
     QUIET,
     SEEN,
@@ -16,7 +17,6 @@ from zerokin.hierarchy.figures import (
     checked_picture_path,
     write_figure,
 )
-from zerokin.recognition.answers.risk_coverage import RiskCoverage
 
 STYLES = ((UNSEEN, "-"), (SEEN, "--"), (SHARED, "-."), (INK, ":"))
 PANELS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from zerokin.wordnet_nouns import open_wordnet
+from zerokin.semantics.wordnet_nouns import open_wordnet
 
 
 def wordnet_definitions(

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from zerokin._version import __version__
-from zerokin.data.classes import ClassTable
-from zerokin.data.critters import (
+from zerokin.critters import (
     ATTRIBUTE_NAMES,
     PICTURES_PER_SPECIES,
     SPECIES,
@@ -18,6 +17,7 @@ from zerokin.data.critters import (
     render,
     validation_folds,
 )
+from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset
 from zerokin.data.pictures import Pictures
 from zerokin.data.provenance import Provenance

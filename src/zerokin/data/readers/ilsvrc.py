@@ -14,7 +14,7 @@ from zerokin.data.matlab import cell_strings, read_mat
 from zerokin.data.pictures import is_picture
 from zerokin.data.readers.tables import read_lines
 from zerokin.errors import InvalidInput, MissingFile
-from zerokin.wordnet_nouns import WNID
+from zerokin.semantics.wordnet_nouns import WNID
 
 WnidPictures = dict[str, list[str]]
 """The pictures of every class by its wnid, sorted, as paths below the data set's folder."""

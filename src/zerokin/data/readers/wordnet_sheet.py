@@ -9,7 +9,7 @@ from pathlib import Path
 from zerokin.data.classes import TaxonomyPath
 from zerokin.data.readers.tables import Row
 from zerokin.errors import InvalidInput
-from zerokin.wordnet_nouns import WNID
+from zerokin.semantics.wordnet_nouns import WNID
 
 
 def unique_names(rows: Sequence[Row]) -> tuple[str, ...]:

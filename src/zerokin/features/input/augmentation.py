@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from zerokin.compute.device import sent
 from zerokin.errors import InvalidInput, shown
-from zerokin.features.device import sent
 from zerokin.parameters import (
     SIDE,
     Boolean,

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from zerokin.compute.device import sent
+from zerokin.compute.machine import available_cores, available_memory
 from zerokin.data.decoding import decode_squares
 from zerokin.data.framing import Framing, check_framing, framed
 from zerokin.data.pictures import ArrayPictures, Pictures
-from zerokin.features.device import sent
-from zerokin.machine import available_cores, available_memory
 from zerokin.parameters import InstanceOf, Integer, Optional, check_arguments
 
 Rows = NDArray[np.int64]

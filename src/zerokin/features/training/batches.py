@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from zerokin.errors import InvalidInput
 from zerokin.features.input.sources import Rows
-from zerokin.features.training.draws import epoch_order
+from zerokin.features.training.rng import epoch_order
 
 
 class Batches:

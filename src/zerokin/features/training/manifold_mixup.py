@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from zerokin.features.device import sent
-from zerokin.features.training.draws import mixup_rng
+from zerokin.compute.device import sent
+from zerokin.features.training.rng import mixup_rng
 
 
 @dataclass(frozen=True)

@@ -12,29 +12,29 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from zerokin.compute.device import sent
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.features.device import sent
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.mixup import neighbours
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.weight_files import read_weights, save_weights
 from zerokin.features.training import checkpoint
-from zerokin.features.training.averaging import WeightAverage
 from zerokin.features.training.batches import Batches
 from zerokin.features.training.compact import compress, expand
 from zerokin.features.training.compilation import compile_backbone
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.distillation import Teacher, check_teacher
-from zerokin.features.training.draws import seed_dropout
+from zerokin.features.training.distributed import leading, make_accelerator
+from zerokin.features.training.ema import WeightAverage
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
 from zerokin.features.training.loss_sums import LossSums
 from zerokin.features.training.objective import Labels, Objective
 from zerokin.features.training.optimiser import make_optimiser
-from zerokin.features.training.processes import leading, make_accelerator
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Progress, Targets, TrainingPaused
+from zerokin.features.training.rng import seed_dropout
 from zerokin.features.training.schedule import rate
 from zerokin.features.training.synchronised import SynchronisedBatchNorm
 from zerokin.features.training.views import Shown, Views

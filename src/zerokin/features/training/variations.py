@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from zerokin.features.input.augmentation import Augmentation, Variation, variation_of
-from zerokin.features.training.draws import variation_generator
+from zerokin.features.training.rng import variation_generator
 
 AHEAD = 32
 

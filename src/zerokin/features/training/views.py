@@ -9,11 +9,11 @@ from torch import Tensor
 
 from zerokin.features.input.augmentation import varied
 from zerokin.features.training.batches import Batches
+from zerokin.features.training.cutmix import Patch, check_pairs, draw_patch, pasted
 from zerokin.features.training.manifold_mixup import NOWHERE, Mixup, draw_mixup
-from zerokin.features.training.pasting import Patch, check_pairs, draw_patch, pasted
 from zerokin.features.training.recipe import Recipe
+from zerokin.features.training.rotation import turned, turns_of
 from zerokin.features.training.schedule import side_at
-from zerokin.features.training.turning import turned, turns_of
 from zerokin.features.training.variations import Variations
 
 

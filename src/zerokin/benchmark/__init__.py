@@ -1,0 +1,1 @@
+"""Benchmark: settings, peers, comparison, ablation."""

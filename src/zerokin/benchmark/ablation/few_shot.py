@@ -1,0 +1,126 @@
+"""An ablation of few-shot recognition: networks trained on base classes alone."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from zerokin.benchmark.ablation.config import AblationConfig, NetworkPlan, RowPlan
+from zerokin.benchmark.ablation.feature_cache import Files, Readings, joined_readings
+from zerokin.benchmark.ablation.methods import ZERO_SHOT
+from zerokin.benchmark.ablation.zero_shot import refuse_without_semantics
+from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
+from zerokin.benchmark.few_shot.evaluation import EpisodePlan, FewShotEvaluation
+from zerokin.benchmark.few_shot.selection import choose_on_episodes
+from zerokin.benchmark.settings import Evaluation, refuse_unmeasurable
+from zerokin.data.dataset import Dataset
+from zerokin.data.load import load_dataset
+from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.selection.class_fold_search import Selector
+from zerokin.selection.method import Params
+
+Results = list[dict[str, Any]]
+
+
+def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) -> None:
+    """Refuse data without validation classes apart from all training, or too small for episodes."""
+    if len(dataset.split.folds) != 1:
+        raise InvalidInput(
+            f"{dataset.name} has {len(dataset.split.folds)} validation folds: a few-shot ablation "
+            "needs exactly one, as mini-ImageNet has"
+        )
+    zero_shot = [row for row in config.rows if row.method in ZERO_SHOT]
+    for row in zero_shot:
+        refuse_without_semantics(dataset, row)
+    if zero_shot and not validation_only:
+        refuse_unmeasurable(dataset, "pure")
+    if len(zero_shot) < len(config.rows):
+        blank = dataset.with_inputs(np.zeros((len(dataset), 1), np.float32))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZerokinWarning)  # it comes when the row is measured
+            for shots in config.shots:
+                # Draws episodes, or says why there cannot be any.
+                FewShotEvaluation(
+                    blank, EpisodePlan(shots=shots, episodes=1, validation_episodes=1), quiet=True
+                )
+
+
+def train(
+    readings: Readings, config: AblationConfig, plan: NetworkPlan, *, validation_only: bool
+) -> Files:
+    """Train a network on the classes that neither validate nor test; it serves both."""
+    seeds = config.seeds[:1] if validation_only else config.seeds
+    return {("seed", seed): readings.base(plan, seed) for seed in seeds}
+
+
+def measure(
+    data: str,
+    split: str | None,
+    config: AblationConfig,
+    row: RowPlan,
+    files: list[Files],
+    *,
+    validation_only: bool,
+    tune: bool,
+) -> Results:
+    """Choose on validation classes, then measure on episodes of test classes; for every seed."""
+    results: Results = []
+    whole = load_dataset(data, split=split, semantics=row.semantics)
+    for part in files[0]:
+        dataset = whole.with_inputs(joined_readings(files, part))
+        stages: Any = None if tune else ([{}],)
+        measured = _zero_shot if row.method in ZERO_SHOT else _few_shot
+        found = measured(dataset, config, row.method, part[1], stages, validation_only)
+        results += [{**one, **row.told} for one in found]
+    return results
+
+
+def _few_shot(
+    dataset: Dataset,
+    config: AblationConfig,
+    name: str,
+    seed: int,
+    stages: Any,
+    validation_only: bool,
+) -> Results:
+    method = find_few_shot_methods([name])[0]
+    method.stages = stages or method.stages
+    results: Results = []
+    for shots in config.shots:
+        plan = EpisodePlan(shots=shots, episodes=config.episodes)
+        evaluation = FewShotEvaluation(dataset, plan, random_state=seed, quiet=True)
+        if not validation_only:
+            results.append(evaluation.run(method)[0].as_dict())
+            continue
+        best = choose_on_episodes(method, evaluation.validation, quiet=True).best
+        figures = {"top1": best.score("pure"), "shots": shots, "way": plan.way}
+        results.append(_validated(dataset, seed, best.params, figures))
+    return results
+
+
+def _zero_shot(
+    dataset: Dataset,
+    _config: AblationConfig,
+    name: str,
+    seed: int,
+    stages: Any,
+    validation_only: bool,
+) -> Results:
+    method = ZERO_SHOT[name]()
+    method.stages = stages or method.stages
+    selector = Selector(dataset, method, random_state=seed, quiet=True)
+    if validation_only:
+        best = selector.choose("pure").best
+        return [_validated(dataset, seed, best.params, {"top1": best.score("pure")})]
+    evaluation = Evaluation(dataset, method, random_state=seed, selector=selector)
+    return [evaluation.run("pure")[0].as_dict()]
+
+
+def _validated(
+    dataset: Dataset, seed: int, params: Params, metrics: dict[str, float]
+) -> dict[str, Any]:
+    """Return a row of what validation classes say."""
+    about = {"dataset": dataset.name, "setting": "validation", "seed": seed}
+    return {**about, "selection": dict(params), "metrics": metrics}

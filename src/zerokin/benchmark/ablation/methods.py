@@ -1,0 +1,70 @@
+"""What names classes in an ablation: the paper's baseline, ours, or a network's own scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.features.normaliser import unit_length
+from zerokin.selection.method import Method, Params, Scorer, Stage, TrainingData, product_of
+from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
+
+ZERO_SHOT = {"zero-shot": Ours, "zero-shot-taxonomy": OursByTaxonomy}
+"""What names classes without any shot in a few-shot ablation."""
+
+FLAT: Params = {**Ours.defaults, "inference": "flat", "hub_weight": 0.0}
+
+PLAIN: Params = {**FLAT, "normalisation": "centre-unit"}
+
+
+class ClassLevelProjection(Ours):
+    """The paper's baseline: projection learning with class semantics alone, nearest prototype."""
+
+    name = "projection"
+    defaults: Params = FLAT
+    stages: Sequence[Stage] = Ours.stages[:1]
+
+
+class PlainProjection(ClassLevelProjection):
+    """The same on features that are only centred and of unit length: nothing beyond the paper."""
+
+    name = "plain"
+    defaults: Params = PLAIN
+    stages: Sequence[Stage] = (
+        product_of(alpha=[0.5, 0.8, 0.9, 0.95, 0.99], gamma=[0.01, 0.1, 1.0, 3.0, 10.0]),
+    )
+
+
+class NetworkScores(Method):
+    """Cosines between the semantics that an end-to-end network estimates and those of classes."""
+
+    name = "network"
+    stages: Sequence[Stage] = ([{}],)
+
+    def __init__(self, *, centred: bool) -> None:
+        self.defaults = {"centred": centred}
+
+    def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
+        """Yield the same scores for every trial: nothing is fitted here."""
+        d_z = data.semantics.shape[1]
+        centre = data.semantics[np.unique(data.labels)].mean(axis=0)
+
+        for params in trials:
+            prototypes = unit_length(data.semantics - (centre if params["centred"] else 0))
+
+            def scores(features: NDArray[Any], to: NDArray[Any] = prototypes) -> NDArray[Any]:
+                estimated: NDArray[Any] = features[:, -d_z:].astype(np.float64) @ to.T
+                return estimated
+
+            yield scores
+
+
+def method_for(name: str, *, centred: bool) -> Method:
+    """Return the method of a row; ``centred`` says what an end-to-end network compares."""
+    if name == "network":
+        return NetworkScores(centred=centred)
+    known = (PlainProjection, ClassLevelProjection, Ours, OursByTaxonomy)
+    return {method.name: method for method in known}[name]()

@@ -1,0 +1,101 @@
+"""An ablation of zero-shot recognition: networks for every validation fold and for every seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zerokin.benchmark.ablation.config import AblationConfig, NetworkPlan, RowPlan
+from zerokin.benchmark.ablation.feature_cache import Files, Readings, joined_readings
+from zerokin.benchmark.ablation.methods import method_for
+from zerokin.benchmark.settings import Evaluation, refuse_unmeasurable
+from zerokin.data.dataset import Dataset
+from zerokin.data.load import load_dataset
+from zerokin.errors import InvalidInput
+from zerokin.features.network_settings import NetworkSettings
+from zerokin.selection.class_fold_search import Goal, Selector, refuse_without_folds
+
+MEASURED: tuple[Goal, ...] = ("pure", "generalised")
+
+
+def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) -> None:
+    """Refuse data that could not be measured once networks are trained."""
+    refuse_without_folds(dataset)
+    for row in config.rows:
+        refuse_without_semantics(dataset, row)
+    if not validation_only:
+        for setting in MEASURED:
+            refuse_unmeasurable(dataset, setting)
+
+
+def refuse_without_semantics(dataset: Dataset, row: RowPlan) -> None:
+    """Refuse a row that needs vectors or a taxonomy of classes where there are none."""
+    if row.semantics is None:
+        dataset.semantics  # noqa: B018  says what is missing
+    if row.method.endswith("-taxonomy") and dataset.classes.taxonomy is None:
+        raise InvalidInput(
+            f"row {row.name!r}: {row.method} needs a taxonomy, and {dataset.name} has none: take "
+            "another method"
+        )
+
+
+def train(
+    readings: Readings, config: AblationConfig, plan: NetworkPlan, *, validation_only: bool
+) -> Files:
+    """Train a network without each fold's validation classes, then on all seen classes."""
+    folds = range(1, len(readings.dataset.split.folds) + 1)
+    files: Files = {("fold", k): readings.fold(plan, k, config.seeds[0]) for k in folds}
+    if not validation_only:
+        files |= {("seed", seed): readings.final(plan, seed) for seed in config.seeds}
+    return files
+
+
+def measure(
+    data: str,
+    split: str | None,
+    config: AblationConfig,
+    row: RowPlan,
+    files: list[Files],
+    *,
+    validation_only: bool,
+    tune: bool,
+) -> list[dict[str, Any]]:
+    """Choose on the folds and measure every seed, in both settings; or only what folds say."""
+    dataset = load_dataset(data, split=split, semantics=row.semantics)
+    last = config.network(row.networks[-1])
+    method = method_for(row.method, centred=NetworkSettings(**last.settings).centred)
+    if not tune:
+        method.stages = ([{}],)
+    seed = config.seeds[0]
+    folds = [
+        dataset.fold(number, seed=seed).with_inputs(joined_readings(files, (kind, number)))
+        for kind, number in files[0]
+        if kind == "fold"
+    ]
+    selector = Selector(dataset, method, random_state=seed, folds=folds, quiet=True)
+    named = row.told
+    if validation_only:
+        best = {goal: selector.choose(goal).best for goal in MEASURED}
+        return [
+            {
+                "dataset": dataset.name,
+                "setting": "validation",
+                **named,
+                "seed": seed,
+                "selection": {goal: trial.params for goal, trial in best.items()},
+                "metrics": {
+                    "per_class_top1": best["pure"].score("pure"),
+                    "harmonic_mean": best["generalised"].score("generalised"),
+                    **{f"fold {k}": v for k, v in enumerate(best["pure"].unseen, start=1)},
+                },
+            }
+        ]
+    results: list[dict[str, Any]] = []
+    for number in config.seeds:
+        evaluation = Evaluation(
+            dataset.with_inputs(joined_readings(files, ("seed", number))),
+            method,
+            random_state=number,
+            selector=selector,
+        )
+        results += [{**evaluation.run(goal)[0].as_dict(), **named} for goal in MEASURED]
+    return results

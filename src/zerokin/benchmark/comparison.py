@@ -1,0 +1,142 @@
+"""Ours and its peers on one data set, chosen and measured alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from zerokin.benchmark.peer_method import PeerMethod
+from zerokin.benchmark.peers import PEERS
+from zerokin.benchmark.settings import Evaluation, Row, Setting
+from zerokin.data.load import load_dataset
+from zerokin.data.splits import Split
+from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.selection.method import Method
+from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
+
+
+def known_methods() -> dict[str, Callable[[], Method]]:
+    """Return every method by name; ours comes last, as in the field's tables."""
+    peers: dict[str, Callable[[], Method]] = {
+        name: lambda peer=peer: PeerMethod(peer)  # type: ignore[misc]
+        for name, peer in PEERS.items()
+    }
+    return {**peers, "ours": Ours}
+
+
+def find_methods(names: Sequence[str]) -> list[Method]:
+    """Return the methods of these names; unknown ones are refused.
+
+    Examples
+    --------
+    >>> [method.name for method in find_methods(["ours"])]
+    ['ours']
+    >>> find_methods(["eszl"])
+    Traceback (most recent call last):
+    zerokin.errors.InvalidInput: unknown method 'eszl'; did you mean 'eszsl'? ...
+    """
+    known = {**known_methods(), OursByTaxonomy.name: OursByTaxonomy}
+    for name in names:
+        if name not in known:
+            listed = ", ".join(known)
+            raise InvalidInput(
+                f"unknown method {name!r}{did_you_mean(name, known)} (known: {listed})"
+            )
+    return [known[name]() for name in dict.fromkeys(names)]
+
+
+def parse_seeds(seeds: str) -> list[int]:
+    """Read seeds joined by commas.
+
+    Examples
+    --------
+    >>> parse_seeds("0,1,2")
+    [0, 1, 2]
+    """
+    try:
+        numbers = [int(seed) for seed in seeds.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"seeds {seeds!r} are not whole numbers joined by commas") from error
+    if min(numbers) < 0:
+        raise InvalidInput(f"seeds must not be negative: got {seeds!r}")
+    return numbers
+
+
+def measure(
+    data: str,
+    methods: Sequence[str],
+    settings: Sequence[Setting],
+    seeds: Sequence[int],
+    *,
+    jobs: int = 1,
+    split: str | None = None,
+    features: str | None = None,
+    semantics: str | None = None,
+) -> Iterator[Row]:
+    """Measure every method in every setting for every seed, yielding each row as it is done.
+
+    Parameters
+    ----------
+    data, split, features, semantics
+        As for `zerokin.load_dataset`; without a split, each setting uses the one it is defined on.
+    methods
+        Names of methods.
+    settings
+        Settings.
+    seeds
+        Seeds.
+    jobs
+        Processes that work side by side, each on one method and seed.
+    """
+    find_methods(methods)
+    # What is wrong with the data is said before any process is started.
+    splits = load_dataset(data, split=split, features=features, semantics=semantics).splits
+    for setting in settings:
+        _split_for(setting, splits, split)
+    options = {"split": split, "features": features, "semantics": semantics}
+    tasks = [(data, method, settings, seed, options) for method in methods for seed in seeds]
+    if jobs == 1:
+        for task in tasks:
+            yield from _rows(*task, quiet=False)
+        return
+    from joblib import Parallel, delayed
+
+    workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    for rows in workers(delayed(_all_rows)(*task) for task in tasks):
+        yield from rows
+
+
+def _all_rows(*task: Any) -> list[Row]:
+    return list(_rows(*task, quiet=True))
+
+
+def _rows(
+    data: str,
+    name: str,
+    settings: Sequence[Setting],
+    seed: int,
+    options: Mapping[str, str | None],
+    *,
+    quiet: bool,
+) -> Iterator[Row]:
+    """Measure one method with one seed; settings on the same split share what was tried."""
+    method = find_methods([name])[0]
+    base = load_dataset(data, features=options["features"], semantics=options["semantics"])
+    evaluations: dict[str, Evaluation] = {}
+    for setting in settings:
+        split = _split_for(setting, base.splits, options["split"])
+        if split not in evaluations:
+            dataset = base.with_split(split)
+            evaluations[split] = Evaluation(dataset, method, random_state=seed, quiet=quiet)
+        yield evaluations[split].run(setting)[0]
+
+
+def _split_for(setting: Setting, splits: Mapping[str, Split], chosen: str | None) -> str:
+    """Return the split that was chosen, or that a setting is defined on."""
+    wanted = chosen or ("standard" if setting == "standard" else "pure")
+    if wanted not in splits:
+        raise InvalidInput(
+            f"the {setting} setting needs a {wanted} split, but this data has only "
+            f"{', '.join(splits)}: choose one with split="
+        )
+    return wanted

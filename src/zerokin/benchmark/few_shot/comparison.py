@@ -1,0 +1,126 @@
+"""Ours and its peers on the same episodes of one data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from zerokin.benchmark.few_shot.evaluation import Base, EpisodePlan, FewShotEvaluation
+from zerokin.benchmark.few_shot.generalized import GENERALISED, GeneralisedFewShotEvaluation
+from zerokin.benchmark.few_shot.method import FewShotMethod
+from zerokin.benchmark.few_shot.ours import (
+    OursByTaxonomy,
+    OursFewShot,
+    OursWithoutSemantics,
+    OursWithoutSuperclasses,
+)
+from zerokin.benchmark.few_shot.peer_method import FewShotPeerMethod
+from zerokin.benchmark.few_shot.peers import PEERS
+from zerokin.benchmark.settings import Row
+from zerokin.data.load import load_dataset
+from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.selection.class_fold_search import Selection
+
+VARIANTS = (OursByTaxonomy, OursWithoutSuperclasses, OursWithoutSemantics)
+"""What is measured by name only: to see what semantics and superclasses bring."""
+
+
+def known_few_shot_methods() -> dict[str, Callable[[], FewShotMethod]]:
+    """Return every few-shot method by name; ours comes last, as in the field's tables."""
+    peers: dict[str, Callable[[], FewShotMethod]] = {
+        name: lambda peer=peer: FewShotPeerMethod(peer)  # type: ignore[misc]
+        for name, peer in PEERS.items()
+    }
+    return {**peers, "ours": OursFewShot}
+
+
+def find_few_shot_methods(
+    names: Sequence[str], *, generalised: bool = False
+) -> list[FewShotMethod]:
+    """Return the methods of these names, or every one for ``["all"]``.
+
+    Examples
+    --------
+    >>> [method.name for method in find_few_shot_methods(["ours"])]
+    ['ours']
+    >>> find_few_shot_methods(["simpleshot"])
+    Traceback (most recent call last):
+    zerokin.errors.InvalidInput: unknown few-shot method 'simpleshot'; did you mean 'simple-shot'...
+    """
+    known: Mapping[str, Callable[[], FewShotMethod]]
+    known = GENERALISED if generalised else known_few_shot_methods()
+    wanted = list(known) if list(names) == ["all"] else list(dict.fromkeys(names))
+    if not generalised:
+        known = {**known, **{variant.name: variant for variant in VARIANTS}}
+    for name in wanted:
+        if name not in known:
+            raise InvalidInput(
+                f"unknown {'generalised ' * generalised}few-shot method {name!r}"
+                f"{did_you_mean(name, known)} (known: all, {', '.join(known)})"
+            )
+    return [known[name]() for name in wanted]
+
+
+def parse_shots(shots: str) -> list[int]:
+    """Read numbers of shots joined by commas.
+
+    Examples
+    --------
+    >>> parse_shots("1,5")
+    [1, 5]
+    """
+    try:
+        numbers = [int(number) for number in shots.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"shots {shots!r} are not whole numbers joined by commas") from error
+    if min(numbers) < 1:
+        raise InvalidInput(f"shots must be at least 1: got {shots!r}; without any, use pure")
+    return list(dict.fromkeys(numbers))
+
+
+def measure_few_shot(
+    data: str,
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    *,
+    shots: Sequence[int] = (1, 5),
+    way: int = 5,
+    queries: int = 15,
+    episodes: int = 600,
+    base: Base = "training",
+    generalised: bool = False,
+    split: str | None = None,
+    features: str | None = None,
+    semantics: str | None = None,
+) -> Iterator[tuple[Row, Selection]]:
+    """Measure every method for every number of shots and every seed, each row as it is done.
+
+    Parameters
+    ----------
+    data, split, features, semantics
+        As for `zerokin.load_dataset`.
+    methods
+        Names of methods, or ``["all"]``.
+    seeds
+        Seeds of the episodes.
+    shots, way, queries, episodes
+        Of the episodes; ``way=0`` means all test classes at once.
+    base
+        What methods learn from: see `FewShotEvaluation`.
+    generalised
+        Name samples of novel and of base classes among both: see `GeneralisedFewShotEvaluation`,
+        for which ``episodes`` are draws of shots of all test classes.
+    """
+    found = find_few_shot_methods(methods, generalised=generalised)
+    options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
+    dataset = load_dataset(data, **options)
+    for number in shots:
+        novel = len(dataset.unseen)
+        # All novel classes are tested at once in the generalised setting: episodes only choose.
+        asked = min(way or novel, novel) if generalised else way or novel
+        plan = EpisodePlan(asked, number, queries, episodes)
+        for seed in seeds:
+            evaluation = FewShotEvaluation(dataset, plan, base=base, random_state=seed)
+            run = GeneralisedFewShotEvaluation(evaluation).run if generalised else evaluation.run
+            for method in found:
+                yield run(method)

@@ -1,0 +1,230 @@
+"""The few-shot setting: chosen on validation classes, tested once on episodes of test classes."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.benchmark.few_shot.batches import episode_accuracies
+from zerokin.benchmark.few_shot.episodes import AT_LEAST_1, draw_episodes, mean_with_ci95
+from zerokin.benchmark.few_shot.method import FewShotMethod
+from zerokin.benchmark.few_shot.selection import Task, choose_on_episodes
+from zerokin.benchmark.settings import Row, features_name, features_sha256
+from zerokin.data.dataset import Dataset
+from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.parameters import (
+    SEED,
+    Boolean,
+    InstanceOf,
+    OneOf,
+    Ranges,
+    check_arguments,
+    check_parameters,
+)
+from zerokin.selection.class_fold_search import Selection
+from zerokin.selection.method import TrainingData
+
+Base = Literal["training", "seen"]
+FewShotSetting = Literal["few-shot", "generalised-few-shot"]
+
+
+@dataclass(frozen=True)
+class EpisodePlan:
+    """How episodes are drawn: for the test, and on validation classes to choose on.
+
+    Parameters
+    ----------
+    way, shots, queries
+        Classes of an episode, shots of each, and samples of each to be named.
+    episodes, validation_episodes
+        How many are drawn for the test, and how many to choose on.
+    """
+
+    way: int = 5
+    shots: int = 1
+    queries: int = 15
+    episodes: int = 600
+    validation_episodes: int = 300
+
+    _parameter_ranges: ClassVar[Ranges] = dict.fromkeys(
+        ("way", "shots", "queries", "episodes", "validation_episodes"), AT_LEAST_1
+    )
+
+
+class FewShotEvaluation:
+    """Measures methods on the same episodes of a data set's unseen classes.
+
+    Parameters
+    ----------
+    dataset
+        Features with validation folds; the classes of its active split are used.
+    plan
+        Ways, shots, queries and how many episodes.
+    base
+        What methods learn from for the test. ``"training"``: the seen classes that do not
+        validate, where the data has one fold of validation classes, as mini-ImageNet has.
+        ``"seen"``: all seen classes, as always where there are several folds.
+    random_state
+        Seed of the episodes.
+    quiet
+        Show no progress.
+    """
+
+    _parameter_ranges: ClassVar[Ranges] = {
+        "dataset": InstanceOf(Dataset, "a Dataset"),
+        "plan": InstanceOf(EpisodePlan, "an EpisodePlan"),
+        "base": OneOf(get_args(Base)),
+        "random_state": SEED,
+        "quiet": Boolean(),
+    }
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        plan: EpisodePlan,
+        *,
+        base: Base = "training",
+        random_state: int = 0,
+        quiet: bool = False,
+    ) -> None:
+        check_arguments(
+            self._parameter_ranges,
+            dataset=dataset,
+            plan=plan,
+            random_state=random_state,
+            quiet=quiet,
+        )
+        check_parameters(plan)
+        if base not in ("training", "seen"):
+            raise InvalidInput(f"base={base!r} is neither 'training' nor 'seen'")
+        if not dataset.split.folds:
+            raise InvalidInput(
+                f"{dataset.name} has no validation classes, so nothing can be chosen on it"
+            )
+        if dataset.classes.vectors is None:
+            warnings.warn(
+                f"{dataset.name} has no class semantics: shots alone are used; give some with "
+                "semantics='word-vectors=FILE'",
+                ZerokinWarning,
+                stacklevel=2,
+            )
+        self.dataset = dataset
+        self.plan = plan
+        self.random_state = random_state
+        self.quiet = quiet
+        self.base = base if len(dataset.split.folds) == 1 else "seen"
+        self.test = self._test_task()
+        folds = range(1, len(dataset.split.folds) + 1)
+        self.validation = [self._validation_task(number) for number in folds]
+
+    def run(self, method: FewShotMethod) -> tuple[Row, Selection]:
+        """Choose on validation classes, learn from the base classes, and measure once."""
+        chosen = choose_on_episodes(method, self.validation, quiet=self.quiet)
+        started = time.perf_counter()
+        test = self.test
+        scorer = next(iter(method.scorers(test.data, test.pool, [chosen.best.params])))
+        fitted = time.perf_counter()
+        d_f = test.pool.shape[1]
+        accuracies = episode_accuracies(scorer, test.episodes, d_f=d_f)
+        tested = time.perf_counter()
+        row = self.row(method, chosen, "few-shot")
+        row.metrics = self._metrics(accuracies)
+        if self.plan.way > 5:
+            hits = episode_accuracies(scorer, test.episodes, d_f=d_f, top=5)
+            row.metrics["hit5"] = float(hits.mean())
+        row.seconds = {
+            "selection": round(chosen.seconds, 2),
+            "fit": round(fitted - started, 3),
+            "test": round(tested - fitted, 3),
+        }
+        return row, chosen
+
+    def _metrics(self, accuracies: NDArray[np.float64]) -> dict[str, float]:
+        mean, ci95 = mean_with_ci95(accuracies)
+        return {"top1": mean, "ci95": ci95, "shots": self.plan.shots, "way": self.plan.way}
+
+    def row(self, method: FewShotMethod, chosen: Selection, setting: FewShotSetting) -> Row:
+        """Return a row without metrics: what is measured, and how it was chosen."""
+        split = self.dataset.split
+        validation = self.validation[0].episodes
+        return Row(
+            dataset=self.dataset.name,
+            setting=setting,
+            method=method.name,
+            features=features_name(self.dataset),
+            features_sha256=features_sha256(self.dataset),
+            split=split.version,
+            seed=self.random_state,
+            selection={
+                "on": (
+                    f"{len(validation)} {validation.way}-way episodes of each of "
+                    f"{len(split.folds)} folds ({split.folds_version})"
+                ),
+                "base": f"{self.base} classes",
+                **chosen.best.params,
+                "validation": round(chosen.best.score("pure"), 2),
+                "tried": len(chosen.trials),
+            },
+        )
+
+    def _test_task(self) -> Task:
+        dataset, split = self.dataset, self.dataset.split
+        train = split.train
+        if self.base == "training":
+            train = train[~split.folds[0][dataset.training_labels()]]
+        return self._task(dataset, train, split.test_unseen, "test classes", self.plan.episodes)
+
+    def _validation_task(self, number: int) -> Task:
+        fold = self.dataset.fold(number, test_seen=0.0, seed=self.random_state)
+        return self._task(
+            fold,
+            fold.split.train,
+            fold.split.test_unseen,
+            f"validation classes of fold {number}",
+            self.plan.validation_episodes,
+        )
+
+    def _task(
+        self,
+        dataset: Dataset,
+        train: NDArray[np.int64],
+        pool: NDArray[np.int64],
+        what: str,
+        episodes: int,
+    ) -> Task:
+        labels, way = dataset.evaluation_labels(pool), self.plan.way
+        if what != "test classes":
+            # Fewer classes validate than test on some data: 16 and 20 on mini-ImageNet.
+            way = min(way, len(np.unique(labels)))
+        try:
+            drawn = draw_episodes(
+                labels,
+                way=way,
+                shots=self.plan.shots,
+                queries=self.plan.queries,
+                episodes=episodes,
+                random_state=self.random_state,
+                names=dataset.classes.names,
+            )
+        except InvalidInput as error:
+            raise InvalidInput(f"{dataset.name}, {what}: {error}") from error
+        data = TrainingData(
+            dataset.finite_features(train),
+            dataset.training_labels(train),
+            semantics_or_none(dataset),
+            self.random_state,
+            dataset.classes.taxonomy,
+        )
+        return Task(data, dataset.finite_features(pool), drawn)
+
+
+def semantics_or_none(dataset: Dataset) -> NDArray[np.float64]:
+    """Return unit semantics (C, d_z), or (C, 0) where the classes have none."""
+    if dataset.classes.vectors is None:
+        return np.empty((len(dataset.classes), 0))
+    return dataset.semantics

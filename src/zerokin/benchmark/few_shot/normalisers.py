@@ -1,0 +1,18 @@
+"""Normalisers fitted to base classes, once for all methods that are measured on them."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.selection.method import TrainingData
+
+_FITTED: WeakKeyDictionary[TrainingData, dict[str, FeatureNormaliser]] = WeakKeyDictionary()
+
+
+def fitted_normaliser(data: TrainingData, steps: str) -> FeatureNormaliser:
+    """Return the normaliser of these steps, fitted to the data when it is first asked for."""
+    fitted = _FITTED.setdefault(data, {})
+    if steps not in fitted:
+        fitted[steps] = FeatureNormaliser(steps).fit(data.features, data.labels)
+    return fitted[steps]

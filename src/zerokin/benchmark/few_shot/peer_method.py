@@ -1,0 +1,49 @@
+"""Few-shot peers in the harness: the same normalisations on offer, the same episodes to use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from zerokin.benchmark.few_shot.batches import gathered, gathered_queries
+from zerokin.benchmark.few_shot.method import EpisodeScorer, FewShotMethod
+from zerokin.benchmark.few_shot.normalisers import fitted_normaliser
+from zerokin.benchmark.few_shot.peers import BaseClasses, FewShotPeer
+from zerokin.selection.method import Params, TrainingData, product_of
+
+
+class FewShotPeerMethod(FewShotMethod):
+    """A published method with its grid, over every normalisation that it may use.
+
+    The normalisation is chosen at the peer's default hyper-parameters, then the grid is tried with
+    it.
+    """
+
+    def __init__(self, peer: type[FewShotPeer]) -> None:
+        self.peer = peer
+        self.name = peer.name
+        self.defaults = {
+            "normalisation": peer.normalisations[0],
+            **{name: getattr(peer(), name) for name in peer.grid},
+        }
+        self.stages = (product_of(normalisation=peer.normalisations), product_of(**peer.grid))
+
+    def scorers(
+        self, data: TrainingData, pool: NDArray[Any], trials: Sequence[Params]
+    ) -> Iterator[EpisodeScorer]:
+        """Learn with every trial, normalising features once for each normalisation in a row."""
+        base: BaseClasses | None = None
+        for params in trials:
+            if base is None or base.normaliser.steps != params["normalisation"]:
+                normaliser = fitted_normaliser(data, params["normalisation"])
+                base = BaseClasses(data.features, data.labels, normaliser)
+                F = normaliser.transform(pool)
+            peer = self.peer(**{name: params[name] for name in self.peer.grid})
+            peer.learn(base)
+            yield _scorer(peer, F)
+
+
+def _scorer(peer: FewShotPeer, F: NDArray[Any]) -> EpisodeScorer:
+    return lambda episodes: peer.scores(gathered(F, episodes.shots), gathered_queries(F, episodes))

@@ -1,0 +1,140 @@
+"""`FewShotPeer`: what every few-shot method that zerokin is compared with looks like."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.classifiers.finite_scores import finite_scores
+from zerokin.errors import InvalidInput
+from zerokin.features.class_means import class_means
+from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.matrices import real_array, refuse_too_large
+from zerokin.parameters import Ranges, check_parameters
+from zerokin.selection.method import FEATURE_NORMALISATIONS
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class BaseClasses:
+    """What a peer may learn from: samples of the base classes.
+
+    Nothing is normalised before a peer asks: most learn nothing from base classes.
+
+    Parameters
+    ----------
+    raw_features
+        (N, d_f) features as they were read.
+    labels
+        (N,) their classes.
+    normaliser
+        Fitted; what `features` go through.
+    """
+
+    raw_features: Array
+    labels: NDArray[np.int64]
+    normaliser: FeatureNormaliser
+
+    @cached_property
+    def features(self) -> Array:
+        """(N, d_f) features, normalised."""
+        return self.normaliser.transform(self.raw_features)
+
+    @cached_property
+    def members(self) -> NDArray[np.int64]:
+        """(N,) the samples' classes, numbered without gaps."""
+        return np.unique(self.labels, return_inverse=True)[1]
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """(B, d_f) mean of every base class."""
+        return class_means(self.features, self.members, int(self.members.max()) + 1)
+
+    @cached_property
+    def covariances(self) -> Array:
+        """(B, d_f, d_f) covariance of every base class."""
+        B, width = self.means.shape
+        covariances = np.empty((B, width, width), self.features.dtype)
+        order = np.argsort(self.members, kind="stable")
+        ends = np.cumsum(np.bincount(self.members))
+        for number, samples in enumerate(np.split(order, ends[:-1])):
+            rest = self.features[samples] - self.means[number].astype(self.features.dtype)
+            covariances[number] = rest.T @ rest / max(1, len(samples) - 1)
+        return covariances
+
+
+@dataclass
+class FewShotPeer(ABC):
+    """A published few-shot method on ready features: a dataclass in one file.
+
+    Its fields are the hyper-parameters. It writes `score`, and `learn` if it learns from base
+    classes. Episodes come many at a time, and each is scored for itself.
+
+    Attributes
+    ----------
+    name
+        How the registry calls it.
+    reference
+        Who proposed it, and where.
+    normalisations
+        Steps of `FeatureNormaliser` to choose from: all of them, unless the method names its own.
+    grid
+        Values of the hyper-parameters to choose from on validation classes.
+    """
+
+    name: ClassVar[str]
+    reference: ClassVar[str]
+    normalisations: ClassVar[Sequence[str]] = ("none", *FEATURE_NORMALISATIONS)
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {}
+    _parameter_ranges: ClassVar[Ranges] = {}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def scores(self, shots: Array, queries: Array) -> Array:
+        """Return what `score` does, with its arguments and its result checked.
+
+        Parameters
+        ----------
+        shots
+            (T, W, K, d_f) features of K shots of each of W classes, in T episodes.
+        queries
+            (T, M, d_f) features to name.
+        """
+        shown, asked = (
+            _finite_array(values, name, ndim)
+            for values, name, ndim in ((shots, "shots", 4), (queries, "queries", 3))
+        )
+        if shown.shape[0] != asked.shape[0] or shown.shape[-1] != asked.shape[-1]:
+            raise InvalidInput(
+                f"shots (T, W, K, d_f) and queries (T, M, d_f) must agree in T and d_f: got shapes "
+                f"{shown.shape} and {asked.shape}"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):  # said in one line
+            return finite_scores(self.score(shown, asked))
+
+    def learn(self, base: BaseClasses) -> None:  # noqa: B027  (most peers learn nothing)
+        """Learn from the base classes, and keep the result in attributes that end in ``_``."""
+
+    @abstractmethod
+    def score(self, shots: Array, queries: Array) -> Array:
+        """Return the scores (T, M, W) of queries (T, M, d_f), given shots (T, W, K, d_f)."""
+
+
+def _finite_array(values: object, name: str, ndim: int) -> Array:
+    array = real_array(values, name, f"numbers in {ndim} dimensions")
+    if array.ndim != ndim or 0 in array.shape:
+        raise InvalidInput(f"{name} must have {ndim} dimensions, none of 0: got {array.shape}")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"{name} holds NaN or infinity: drop or fill such values first")
+    refuse_too_large(array.reshape(-1, array.shape[-1]), name)
+    return array

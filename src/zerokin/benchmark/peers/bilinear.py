@@ -1,0 +1,89 @@
+"""Bilinear scores f W sᵀ learned by ranking the right class first, with stochastic gradients.
+
+DeViSE, ALE and SJE score alike and differ in their loss alone: each is a function from the scores
+of a batch (B, p) to its gradient with respect to them (B, p).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.benchmark.peers.training_set import TrainingSet
+from zerokin.parameters import Integer, Real
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    # Scores (B, p) and labels (B,) → gradient of the summed loss with respect to the scores (B, p).
+    RankingGradient = Callable[[Tensor, Tensor], Tensor]
+
+MOMENTUM = 0.9
+BATCH = 128
+
+DECAY, LEARNING_RATE, EPOCHS = Real(0, 1e6), Real(0, 1e6, closed="right"), Integer(1)
+"""Ranges of the hyper-parameters that the three methods share."""
+
+
+def rank_by_gradients(
+    training: TrainingSet,
+    gradient: RankingGradient,
+    *,
+    learning_rate: float,
+    n_epochs: int,
+    decay: float,
+) -> NDArray[np.float64]:
+    """Return W (d_f, d_z) after stochastic gradient descent from zero.
+
+    From zero W never leaves the row space of S, so the descent runs in coordinates of it: the same
+    numbers with p columns instead of d_z where there are fewer seen classes than semantics.
+
+    Parameters
+    ----------
+    training
+        Features, labels and semantics of the seen classes; its seed draws the order of samples.
+    gradient
+        From scores (B, p) and labels (B,) to the gradient of the summed loss (B, p).
+    learning_rate
+        At the start; it falls to zero linearly.
+    n_epochs
+        How often every sample is seen.
+    decay
+        Weight of ‖W‖²/2 beside the mean loss of a batch.
+    """
+    import torch
+
+    basis, coordinates = np.linalg.qr(training.S.T)  # S = coordinatesᵀ basisᵀ
+    F = torch.from_numpy(np.ascontiguousarray(training.F, dtype=np.float32))
+    T = torch.from_numpy(coordinates.T.astype(np.float32))
+    labels = torch.from_numpy(training.labels)
+    generator = torch.Generator().manual_seed(training.random_state)
+    A = torch.zeros(F.shape[1], T.shape[1])
+    velocity = torch.zeros_like(A)
+    n_steps = n_epochs * -(-len(F) // BATCH)
+    step = 0
+    for _ in range(n_epochs):
+        order = torch.randperm(len(F), generator=generator)
+        for batch in torch.split(order, BATCH):
+            f = F[batch]
+            slope = f.T @ (gradient(f @ A @ T.T, labels[batch]) @ T) / len(batch) + decay * A
+            velocity = MOMENTUM * velocity + slope
+            A = A - learning_rate * (1 - step / n_steps) * velocity
+            step += 1
+    W: NDArray[np.float64] = A.double().numpy() @ basis.T
+    return W
+
+
+def violations(scores: Tensor, labels: Tensor, margin: float) -> Tensor:
+    """Return (B, p) by how much each wrong class is closer to the right one than the margin."""
+    right = scores.gather(1, labels[:, None])
+    short = (margin + scores - right).clamp(min=0)
+    return short.scatter(1, labels[:, None], 0.0)
+
+
+def against_right(weights: Tensor, labels: Tensor) -> Tensor:
+    """Return the gradient of Σ weights · (wrong score − right score): (B, p)."""
+    return weights.scatter_add(1, labels[:, None], -weights.sum(dim=1, keepdim=True))

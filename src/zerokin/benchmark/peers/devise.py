@@ -1,0 +1,76 @@
+"""DeViSE, a deep visual-semantic embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from zerokin.benchmark.peers.bilinear import (
+    DECAY,
+    EPOCHS,
+    LEARNING_RATE,
+    against_right,
+    rank_by_gradients,
+    violations,
+)
+from zerokin.benchmark.peers.peer import Peer
+from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.classifiers.nearest_prototype import cosine_scores
+from zerokin.parameters import Ranges
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass
+class DeViSE(Peer):
+    """Features are mapped among unit class vectors, nearer to their own than to any other.
+
+    A sample of class y costs Σ_{c ≠ y} max(0, 0.1 + f W s_c − f W s_y); the nearest class is by
+    cosine.
+
+    Parameters
+    ----------
+    decay
+        Weight of ‖W‖²/2 beside the mean loss.
+    learning_rate
+        Of the stochastic gradient descent from W = 0; it falls to zero linearly.
+    n_epochs
+        How often every sample is seen.
+    """
+
+    name: ClassVar[str] = "devise"
+    reference: ClassVar[str] = (
+        "Frome et al., DeViSE: A Deep Visual-Semantic Embedding Model, NIPS 2013"
+    )
+    _parameter_ranges: ClassVar[Ranges] = {
+        "decay": DECAY,
+        "learning_rate": LEARNING_RATE,
+        "n_epochs": EPOCHS,
+    }
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {"decay": (1e-3, 3e-3, 0.01, 0.03, 0.1)}
+    decay: float = 0.01
+    learning_rate: float = 0.5
+    n_epochs: int = 20
+
+    def learn(self, training: TrainingSet) -> None:
+        unit = training.S / np.linalg.norm(training.S, axis=1, keepdims=True)
+        self.W_ = rank_by_gradients(
+            replace(training, S=unit),
+            hinge_rank,
+            learning_rate=self.learning_rate,
+            n_epochs=self.n_epochs,
+            decay=self.decay,
+        )
+
+    def score(self, F: Array, Z: Array) -> Array:
+        return cosine_scores(F @ self.W_, Z)
+
+
+def hinge_rank(scores: Tensor, labels: Tensor) -> Tensor:
+    """Return the gradient of DeViSE's loss, summed over a batch, for its scores (B, p)."""
+    violated = violations(scores, labels, 0.1) > 0
+    return against_right(violated.to(scores.dtype), labels)

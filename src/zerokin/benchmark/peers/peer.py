@@ -1,0 +1,105 @@
+"""`Peer`: what every zero-shot method that zerokin is compared with looks like."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.benchmark.peers.training_set import Array, Labels, TrainingSet, finite_matrix
+from zerokin.classifiers.finite_scores import finite_scores
+from zerokin.errors import InvalidInput
+from zerokin.parameters import Ranges, Real, check_parameters
+
+RIDGE = Real(0, 1e12, closed="right")
+"""Of the weight of a penalty: without any, a solution need not exist."""
+
+
+@dataclass
+class Peer(ABC):
+    """A published zero-shot method: fitted on seen classes, it scores seen and unseen ones.
+
+    A method is a dataclass in one file. Its fields are the hyper-parameters, and it writes two
+    functions: `learn`, which is given the seen classes alone, and `score`, which meets the
+    semantics of all candidate classes for the first time. So no method can learn from an unseen
+    class.
+
+    Attributes
+    ----------
+    name
+        How the registry calls it.
+    reference
+        Who proposed it, and where.
+    grid
+        Values of the hyper-parameters to choose from on validation classes.
+    """
+
+    name: ClassVar[str]
+    reference: ClassVar[str]
+    grid: ClassVar[Mapping[str, Sequence[float]]]
+    _parameter_ranges: ClassVar[Ranges] = {}
+
+    def fit(self, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> Self:
+        """Learn from features of seen classes.
+
+        Parameters
+        ----------
+        F : (N, d_f)
+            Training features, normalised as the caller likes.
+        y : (N,)
+            Rows of Z: the classes of the samples. The classes that occur are the seen ones.
+        Z : (C, d_z)
+            Semantics of all candidate classes, seen and unseen.
+        random_state
+            Seed of methods that draw at random.
+        """
+        check_parameters(self)
+        return self._fitted(TrainingSet.of(F, y, Z, random_state=random_state), Z)
+
+    def scores(self, F: Array) -> NDArray[np.float64]:
+        """Return the (N, C) scores of samples (N, d_f) for every class of Z; higher is better."""
+        if not hasattr(self, "_training_shape"):
+            raise InvalidInput(f"this {self.name} is not fitted yet: call fit first")
+        F = finite_matrix(F, "F")
+        if F.shape[1] != self._training_shape[1]:
+            raise InvalidInput(
+                f"F has {F.shape[1]} columns, but {self.name} was fitted on "
+                f"{self._training_shape[1]}"
+            )
+        scaled = F.astype(np.float64) / self._feature_scale
+        with np.errstate(over="ignore", invalid="ignore"):  # said in one line below
+            scores = np.asarray(self.score(scaled, self._Z), dtype=np.float64)
+        hint = f"look at the features' scale and the hyper-parameters of {self.name}"
+        return finite_scores(scores, hint=hint)
+
+    @classmethod
+    def sweep(
+        cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0
+    ) -> Iterator[tuple[dict[str, float], Self]]:
+        """Yield every point of the grid with its fitted peer; what points share is made once."""
+        training = TrainingSet.of(F, y, Z, random_state=random_state)
+        for values in product(*cls.grid.values()):
+            point = dict(zip(cls.grid, values, strict=True))
+            peer = cls(**point)
+            check_parameters(peer)
+            yield point, peer._fitted(training, Z)
+
+    @abstractmethod
+    def learn(self, training: TrainingSet) -> None:
+        """Learn from the seen classes, and keep the result in attributes that end in ``_``."""
+
+    @abstractmethod
+    def score(self, F: Array, Z: Array) -> Array:
+        """Return the (N, C) scores of samples for classes with semantics Z, scaled alike."""
+
+    def _fitted(self, training: TrainingSet, Z: Array) -> Self:
+        self.learn(training)
+        self._training_shape = training.F.shape
+        self._feature_scale = training.feature_scale
+        self._Z = np.asarray(Z, dtype=np.float64) / training.semantic_scale
+        return self

@@ -1,0 +1,72 @@
+"""Ridge regression between features and semantics, in either direction: the plain baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from zerokin.benchmark.peers.peer import RIDGE, Peer
+from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.classifiers.nearest_prototype import cosine_scores
+from zerokin.parameters import Ranges
+
+
+@dataclass
+class Ridge(Peer):
+    """Features are regressed on semantics: ‖F W − E‖² + γ‖W‖², nearest class by cosine.
+
+    Parameters
+    ----------
+    gamma
+        γ, the ridge.
+    """
+
+    name: ClassVar[str] = "ridge"
+    reference: ClassVar[str] = (
+        "Palatucci, Pomerleau, Hinton & Mitchell, Zero-Shot Learning with Semantic Output Codes, "
+        "NIPS 2009"
+    )
+    _parameter_ranges: ClassVar[Ranges] = {"gamma": RIDGE}
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {"gamma": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
+    gamma: float = 1.0
+
+    def learn(self, training: TrainingSet) -> None:
+        eigenvalues, U = training.spectrum
+        rotated = training.once("UᵀFᵀE", lambda: U.T @ training.class_sums.T @ training.S)
+        self.W_ = U @ (rotated / (eigenvalues + self.gamma)[:, None])
+
+    def score(self, F: Array, Z: Array) -> Array:
+        return cosine_scores(F @ self.W_, Z)
+
+
+@dataclass
+class RidgeSemanticsToFeatures(Peer):
+    """Semantics are regressed on features: ‖F − E V‖² + γ‖V‖², nearest class by cosine.
+
+    Projecting in this direction makes fewer classes hubs that are nearest to everything.
+
+    Parameters
+    ----------
+    gamma
+        γ, the ridge.
+    """
+
+    name: ClassVar[str] = "ridge-s2f"
+    reference: ClassVar[str] = (
+        "Shigeto, Suzuki, Hara, Shimbo & Matsumoto, Ridge Regression, Hubness, and Zero-Shot "
+        "Learning, ECML PKDD 2015"
+    )
+    _parameter_ranges: ClassVar[Ranges] = {"gamma": RIDGE}
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {"gamma": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
+    gamma: float = 10.0
+
+    def learn(self, training: TrainingSet) -> None:
+        S = training.S
+        EtE = S.T @ (training.counts[:, None] * S)
+        self.V_ = np.linalg.solve(EtE + self.gamma * np.eye(S.shape[1]), S.T @ training.class_sums)
+
+    def score(self, F: Array, Z: Array) -> Array:
+        return cosine_scores(F, Z @ self.V_)

@@ -1,0 +1,176 @@
+"""The settings of zero-shot recognition, each measured as the paper defines it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from zerokin.data.dataset import Dataset
+from zerokin.data.feature_files import FeatureFile
+from zerokin.errors import InvalidInput
+from zerokin.metrics.accuracy import hit_at, per_class_top1, top1
+from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
+from zerokin.selection.class_fold_search import Goal, Selection, Selector
+from zerokin.selection.method import Method, Scorer, TrainingData
+
+Setting = Literal["standard", "pure", "generalised"]
+SETTINGS: tuple[Setting, ...] = ("standard", "pure", "generalised")
+
+
+@dataclass
+class Row:
+    """One measured result with all that is needed to make it again."""
+
+    dataset: str
+    setting: Setting | Literal["few-shot", "generalised-few-shot"]
+    method: str
+    features: str
+    features_sha256: str
+    split: str
+    seed: int
+    selection: dict[str, Any]
+    metrics: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        return asdict(self)
+
+
+class Evaluation:
+    """Chooses a method's hyper-parameters on validation folds and measures it on the test classes.
+
+    Parameters
+    ----------
+    dataset
+        Features; its active split is measured.
+    method
+        The method.
+    random_state
+        Seed.
+    selector
+        What chooses; by default the folds of the data set do.
+    quiet
+        Show no progress.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        method: Method,
+        *,
+        random_state: int = 0,
+        selector: Selector | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self.dataset = dataset
+        self.method = method
+        self.random_state = random_state
+        self.selector = selector or Selector(
+            dataset, method, random_state=random_state, quiet=quiet
+        )
+
+    def run(self, setting: Setting) -> tuple[Row, Selection]:
+        """Choose, fit on all training samples, and measure once."""
+        goal: Goal = "generalised" if setting == "generalised" else "pure"
+        refuse_unmeasurable(self.dataset, setting)
+        # Said before the long choice, not after it.
+        self.dataset.refuse_not_finite(self.dataset.split.test_unseen)
+        if setting == "generalised":
+            self.dataset.refuse_not_finite(self.dataset.split.test_seen)
+        chosen = self.selector.choose(goal)
+        started = time.perf_counter()
+        scorer = self._fitted(chosen.best.params)
+        fitted = time.perf_counter()
+        row = self._row(setting, chosen)
+        row.metrics = self._metrics(setting, scorer, chosen.best.calibration)
+        row.seconds = {
+            "selection": round(chosen.seconds, 2),
+            "fit": round(fitted - started, 3),
+            "test": round(time.perf_counter() - fitted, 3),
+        }
+        return row, chosen
+
+    def _fitted(self, params: Any) -> Scorer:
+        train = self.dataset.split.train
+        data = TrainingData(
+            self.dataset.finite_features(train),
+            self.dataset.training_labels(),
+            self.dataset.semantics,
+            self.random_state,
+            self.dataset.classes.taxonomy,
+        )
+        return next(iter(self.method.fit_many(data, [params])))
+
+    def _row(self, setting: Setting, chosen: Selection) -> Row:
+        dataset = self.dataset
+        folds = f"{len(dataset.split.folds)} folds ({dataset.split.folds_version})"
+        selection: dict[str, Any] = {"on": folds, **chosen.best.params}
+        selection["validation"] = round(chosen.best.score(chosen.goal), 2)
+        if setting == "generalised":
+            selection["calibration"] = chosen.best.calibration
+        return Row(
+            dataset=dataset.name,
+            setting=setting,
+            method=self.method.name,
+            features=features_name(dataset),
+            features_sha256=features_sha256(dataset),
+            split=dataset.split.version,
+            seed=self.random_state,
+            selection=selection,
+        )
+
+    def _metrics(self, setting: Setting, scorer: Scorer, calibration: float) -> dict[str, float]:
+        dataset, split = self.dataset, self.dataset.split
+        scores = scorer(dataset.finite_features(split.test_unseen))
+        truth = dataset.evaluation_labels(split.test_unseen)
+        if setting == "generalised":
+            seen_scores = scorer(dataset.finite_features(split.test_seen))
+            seen_truth = dataset.evaluation_labels(split.test_seen)
+            curve = SeenUnseenCurve.of(seen_scores, seen_truth, scores, truth, split.unseen)
+            seen, unseen, harmonic = curve.at(calibration)
+            return {
+                "seen": seen,
+                "unseen": unseen,
+                "harmonic_mean": harmonic,
+                "ausuc": curve.area(),
+            }
+        among_unseen = scores[:, dataset.unseen]
+        named = dataset.unseen[among_unseen.argmax(axis=1)]
+        return {
+            "top1": top1(truth, named),
+            "per_class_top1": per_class_top1(truth, named),
+            "hit5": hit_at(np.searchsorted(dataset.unseen, truth), among_unseen, 5),
+        }
+
+
+def refuse_unmeasurable(dataset: Dataset, setting: Setting) -> None:
+    """Refuse a split without test samples that a setting is measured on."""
+    needed = {"unseen": dataset.split.test_unseen}
+    if setting == "generalised":
+        needed["seen"] = dataset.split.test_seen
+    for kind, samples in needed.items():
+        if not len(samples):
+            raise InvalidInput(
+                f"{dataset.name}'s {dataset.split_name} split has no test samples of {kind} "
+                f"classes: the {setting} setting needs some"
+            )
+
+
+def features_name(dataset: Dataset) -> str:
+    """Return the name of the feature file that was measured on."""
+    inputs = dataset.inputs
+    return inputs.path.name if isinstance(inputs, FeatureFile) else "array"
+
+
+def features_sha256(dataset: Dataset) -> str:
+    """Return the hash of the feature file, or of all files that were read."""
+    inputs = dataset.inputs
+    if isinstance(inputs, FeatureFile):
+        for file in dataset.provenance.files:
+            if file.path == inputs.path:
+                return file.sha256
+    return dataset.provenance.sha256

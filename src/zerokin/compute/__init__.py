@@ -1,0 +1,1 @@
+"""What computing stands on: cores and memory, devices, processes beside this one."""

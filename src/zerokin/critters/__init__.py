@@ -1,0 +1,23 @@
+"""Critters: an embedded data set of sixty invented animals, drawn on demand, no download."""
+
+from zerokin.critters.attributes import ATTRIBUTE_NAMES
+from zerokin.critters.scene import PICTURES_PER_SPECIES, portrait, render
+from zerokin.critters.species import (
+    SPECIES,
+    Species,
+    attribute_matrix,
+    find,
+    validation_folds,
+)
+
+__all__ = [
+    "ATTRIBUTE_NAMES",
+    "PICTURES_PER_SPECIES",
+    "SPECIES",
+    "Species",
+    "attribute_matrix",
+    "find",
+    "portrait",
+    "render",
+    "validation_folds",
+]

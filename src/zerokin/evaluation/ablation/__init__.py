@@ -1,6 +1,0 @@
-"""The paper's ablation: what every component of the method brings, from one configuration."""
-
-from zerokin.evaluation.ablation.config import AblationConfig, NetworkPlan, RowPlan
-from zerokin.evaluation.ablation.run import run_ablation
-
-__all__ = ["AblationConfig", "NetworkPlan", "RowPlan", "run_ablation"]

@@ -1,0 +1,90 @@
+"""The trade-off of generalised recognition: accuracy on seen against accuracy on unseen classes.
+
+Taking a constant κ off the scores of seen classes moves samples from the seen to the unseen side.
+A sample's side depends only on the gap between its best seen and its best unseen score, so the
+whole curve follows from one sort.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.metrics.accuracy import class_weights, harmonic_mean
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SeenUnseenCurve:
+    """Per-class accuracies for every calibration κ.
+
+    ``seen_gaps`` and ``seen_gains`` are, for test samples of seen classes, the gap above which they
+    count as seen and what they then add to the accuracy; ``unseen_…`` likewise.
+    """
+
+    seen_gaps: Values
+    seen_gains: Values
+    unseen_gaps: Values
+    unseen_gains: Values
+
+    @classmethod
+    def of(
+        cls,
+        seen_scores: Values,
+        seen_truth: NDArray[np.int64],
+        unseen_scores: Values,
+        unseen_truth: NDArray[np.int64],
+        is_unseen: NDArray[np.bool_],
+    ) -> SeenUnseenCurve:
+        """Make the curve from scores (n, C) of test samples of seen and of unseen classes."""
+        seen_gaps, seen_answers, _ = _sides(seen_scores, is_unseen)
+        unseen_gaps, _, unseen_answers = _sides(unseen_scores, is_unseen)
+        return cls(
+            seen_gaps,
+            100 * class_weights(seen_truth) * (seen_answers == seen_truth),
+            unseen_gaps,
+            100 * class_weights(unseen_truth) * (unseen_answers == unseen_truth),
+        )
+
+    def at(self, calibration: float) -> tuple[float, float, float]:
+        """Return accuracy on seen and on unseen classes, and their harmonic mean, at κ."""
+        seen = float(self.seen_gains[self.seen_gaps > calibration].sum())
+        unseen = float(self.unseen_gains[self.unseen_gaps <= calibration].sum())
+        return seen, unseen, harmonic_mean(seen, unseen)
+
+    def harmonic_means(self, calibrations: Values) -> Values:
+        """Return the harmonic mean at every one of these calibrations."""
+        return np.array([self.at(calibration)[2] for calibration in calibrations])
+
+    def quantiles(self, n: int) -> Values:
+        """Return n calibrations that spread over all gaps."""
+        gaps = np.concatenate([self.seen_gaps, self.unseen_gaps])
+        return np.asarray(np.quantile(gaps, np.linspace(0, 1, n)), dtype=np.float64)
+
+    def area(self) -> float:
+        """Return the area under the curve of seen over unseen accuracy, from 0 to 1."""
+        gaps = np.concatenate([self.seen_gaps, self.unseen_gaps])
+        order = np.argsort(gaps, kind="stable")
+        lost = np.concatenate([self.seen_gains, np.zeros_like(self.unseen_gains)])[order]
+        won = np.concatenate([np.zeros_like(self.seen_gains), self.unseen_gains])[order]
+        # Samples with equal gaps change sides together.
+        _, last = np.unique(gaps[order][::-1], return_index=True)
+        ends = len(gaps) - 1 - last
+        seen = np.concatenate([[0.0], np.cumsum(lost)[ends]])
+        unseen = np.concatenate([[0.0], np.cumsum(won)[ends]])
+        return float(np.trapezoid(self.seen_gains.sum() - seen, unseen)) / 1e4
+
+
+def _sides(
+    scores: Values, is_unseen: NDArray[np.bool_]
+) -> tuple[Values, NDArray[np.int64], NDArray[np.int64]]:
+    """Return each sample's gap, and its best seen and best unseen class."""
+    seen, unseen = np.flatnonzero(~is_unseen), np.flatnonzero(is_unseen)
+    best_seen = scores[:, seen].argmax(axis=1)
+    best_unseen = scores[:, unseen].argmax(axis=1)
+    rows = np.arange(len(scores))
+    gaps = scores[rows, seen[best_seen]] - scores[rows, unseen[best_unseen]]
+    return gaps, seen[best_seen], unseen[best_unseen]

@@ -1,0 +1,198 @@
+"""From features of pictures to answers, with whatever the calibration knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
+from zerokin.classifiers.explanation import nearest_kin
+from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassifier
+from zerokin.errors import InvalidInput
+from zerokin.parameters import Integer, Optional, Ranges, Real, Unchecked, check_parameters
+from zerokin.recognizer.confidence import NONE_OF_THESE
+from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.confidence import probabilities
+from zerokin.recognizer.confidence.hedging import ANYTHING, SHARE, HedgedAnswers, hedge
+from zerokin.recognizer.confidence.ladder import ladder
+from zerokin.recognizer.confidence.novelty import typicality
+from zerokin.recognizer.picture_answer import (
+    HedgedAnswer,
+    Kin,
+    PictureAnswer,
+    RankedClass,
+    Superclass,
+)
+
+Values = NDArray[np.float64]
+Positions = NDArray[np.int64]
+Calibrations = Mapping[str, AnswerCalibration]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about pictures.
+
+    Parameters
+    ----------
+    candidates
+        ``"all"``, ``"seen"``, ``"unseen"`` or a list of class names.
+    k
+        How many classes are ranked.
+    max_risk
+        The risk of being wrong that one answer may carry, 0 to 1; None for no hedging.
+    unseen_bias
+        Added to the scores of unseen classes: above 0 they are named more often.
+    """
+
+    candidates: Candidates = "all"
+    k: int = 5
+    max_risk: float | None = None
+    unseen_bias: float = 0.0
+
+    _parameter_ranges: ClassVar[Ranges] = {
+        "candidates": Unchecked("candidate_positions, which knows the classes"),
+        "k": Integer(1),
+        "max_risk": Optional(SHARE),
+        # Far beyond the scores, differences between classes drown in rounding.
+        "unseen_bias": Real(-100, 100, words="be a finite number from -100 to 100"),
+    }
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+
+class Answerer:
+    """Answers one question about any number of pictures.
+
+    Parameters
+    ----------
+    classifier
+        Fitted.
+    calibrations
+        By what the candidates were when they were learned: ``"all"`` and ``"unseen"``, or none.
+    question
+        What is asked; checked here, before any picture is read.
+    examples
+        JPEG pictures of seen classes by name.
+    """
+
+    def __init__(
+        self,
+        classifier: ZeroShotClassifier,
+        calibrations: Calibrations,
+        question: Question,
+        examples: Mapping[str, Sequence[bytes]],
+    ) -> None:
+        self.model, self.question, self.examples = classifier, question, examples
+        known = KnownClasses(classifier.classes_, classifier.semantics_)
+        self.chosen = candidate_positions(question.candidates, known, classifier.seen_)
+        self.seen = np.isin(np.arange(len(known)), classifier.seen_)
+        # Unseen classes among themselves are told apart with another certainty than all together.
+        kind = "all" if self.seen[self.chosen].any() else "unseen"
+        self.calibration = calibrations.get(kind) or next(iter(calibrations.values()), None)
+        if question.max_risk is not None and self.calibration is None:
+            raise InvalidInput(
+                "max_risk needs calibrated answers, which this recogniser has not: it was fitted "
+                "with too few seen classes, or without calibration"
+            )
+        self.names: list[str] = [str(name) for name in classifier.classes_]
+
+    def answer(self, features: Any, pictures: Sequence[str]) -> list[PictureAnswer]:
+        """Return an answer for every row of features (n, d_f).
+
+        Row by row: products of matrices round otherwise in other company, and an answer is to be
+        the same to the last bit whatever else is asked.
+        """
+        return [self._answer(features[i : i + 1], name) for i, name in enumerate(pictures)]
+
+    def _answer(self, features: Any, picture: str) -> PictureAnswer:
+        _, everything = self.model._candidate_scores(features, "all")
+        biased = everything + self.question.unseen_bias * ~self.seen
+        scores = biased[:, self.chosen]
+        if self.model.inference == "paper":
+            # Superclasses are pruned among the candidates: of all, none of these need survive.
+            _, scores = self.model._candidate_scores(features, self.model.classes_[self.chosen])
+            scores = scores + self.question.unseen_bias * ~self.seen[self.chosen]
+        order = np.argsort(-scores, axis=1, kind="stable")[0]
+        order = order[np.isfinite(scores[0, order])]
+        shares = None
+        if self.calibration is not None:
+            shares = probabilities(scores, self.calibration.temperature)
+        novel = bool(self._novel(everything)[0])
+        return PictureAnswer(
+            picture=picture,
+            ranked=self._ranked(order, scores[0], None if shares is None else shares[0]),
+            superclasses=self._superclasses(scores, shares),
+            hedged=self._named(self._hedged(scores), none_of_these=novel),
+            kin=self._kin(int(self.chosen[order[0]])),
+            none_of_these=novel,
+        )
+
+    def _novel(self, everything: Values) -> NDArray[np.bool_]:
+        if self.calibration is None:
+            return np.zeros(len(everything), dtype=bool)
+        return self.calibration.novelty.rejects(typicality(everything))
+
+    def _hedged(self, scores: Values) -> HedgedAnswers | None:
+        if self.question.max_risk is None or self.calibration is None:
+            return None
+        return hedge(
+            scores, self.model.hierarchy_, self.chosen, self.calibration, self.question.max_risk
+        )
+
+    def _named(self, hedged: HedgedAnswers | None, *, none_of_these: bool) -> HedgedAnswer | None:
+        if hedged is None:
+            return None
+        if none_of_these:
+            return HedgedAnswer(NONE_OF_THESE, None, None, None)
+        layer, node = int(hedged.layer[0]), int(hedged.node[0])
+        tree = self.model.hierarchy_
+        top = 0 if tree is None else tree.n_layers
+        if layer > top:
+            name = ANYTHING
+        else:
+            name = self.names[node] if layer == 0 else tree.node_names(layer)[node]  # type: ignore[union-attr]
+        return HedgedAnswer(name, layer, float(hedged.probability[0]), float(hedged.risk[0]))
+
+    def _ranked(
+        self, order: Positions, scores: Values, shares: Values | None
+    ) -> tuple[RankedClass, ...]:
+        return tuple(
+            RankedClass(
+                name=self.names[self.chosen[column]],
+                score=float(scores[column]),
+                probability=None if shares is None else float(shares[column]),
+                seen=bool(self.seen[self.chosen[column]]),
+            )
+            for column in order[: self.question.k].tolist()
+        )
+
+    def _superclasses(self, scores: Values, shares: Values | None) -> tuple[Superclass, ...]:
+        tree = self.model.hierarchy_
+        if tree is None:
+            return ()
+        # Without probabilities the ladder is climbed from the best class alone.
+        given = shares
+        if given is None:
+            given = np.zeros_like(scores)
+            given[0, scores[0].argmax()] = 1
+        steps = ladder(given, tree, self.chosen)
+        return tuple(
+            Superclass(
+                name=tree.node_names(layer)[steps.node[layer, 0]],
+                layer=layer,
+                probability=None if shares is None else float(steps.probability[layer, 0]),
+            )
+            for layer in range(tree.n_layers, 0, -1)
+        )
+
+    def _kin(self, position: int) -> tuple[Kin, ...]:
+        return tuple(
+            Kin(str(name), similarity, tuple(self.examples.get(str(name), ())))
+            for name, similarity in nearest_kin(self.model, position)
+        )

@@ -1,0 +1,66 @@
+"""Reading a bundle back before it counts: it must open, and answer as the recogniser does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.recognizer.answering import Answerer, Question
+
+if TYPE_CHECKING:
+    from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+    from zerokin.recognizer.recognizer import Recogniser
+
+
+def refuse_difference(read: Recogniser, meant: Recogniser) -> None:
+    """Raise ValueError, which says what differs, if a recogniser did not come back as it was.
+
+    Parameters
+    ----------
+    read
+        As it was read back.
+    meant
+        As it is in memory.
+    """
+    for what in ("names", "descriptions", "attribute_names"):
+        if getattr(read.classes, what) != getattr(meant.classes, what):
+            raise ValueError(f"{what.replace('_', ' ')} of classes differ")
+    if read.calibrations != meant.calibrations:
+        raise ValueError("its calibration differs")
+    names = meant.classes.names
+    if any(read.examples(name) != meant.examples(name) for name in names):
+        raise ValueError("its example pictures differ")
+    if read.learner is not meant.learner:
+        _refuse_other_weights(read, meant)
+    sample = _sample(meant.classifier.n_features_in_)
+    now, before = _scores(read.classifier, sample), _scores(meant.classifier, sample)
+    if not np.isfinite(now).all():
+        at = int(np.flatnonzero(~np.isfinite(now[0]))[0])
+        raise ValueError(f"the score of {names[at]!r} is not a finite number")
+    # Sums over arrays that lie otherwise in memory may be rounded otherwise.
+    if not np.allclose(now, before, rtol=1e-9, atol=1e-9):
+        raise ValueError("its scores differ")
+    Answerer(read.classifier, read.calibrations, Question(), {}).answer(sample, ["a sample"])
+
+
+def _sample(width: int) -> NDArray[np.float32]:
+    """Return features (1, d_f) such as no picture has, but every network could give."""
+    return np.random.default_rng(0).standard_normal((1, width), dtype=np.float32)
+
+
+def _scores(model: ZeroShotClassifier, sample: NDArray[np.float32]) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = model._scores(model._normalised(sample))
+    return scores
+
+
+def _refuse_other_weights(read: Recogniser, meant: Recogniser) -> None:
+    import torch
+
+    before = meant.learner.network_.state_dict()
+    now = read.learner.network_.state_dict()
+    if now.keys() != before.keys() or not all(
+        torch.equal(now[name].cpu(), before[name].cpu()) for name in now
+    ):
+        raise ValueError("weights of its network differ")

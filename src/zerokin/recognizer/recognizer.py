@@ -1,0 +1,305 @@
+"""`Recogniser`: pictures in, answers out."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zerokin.class_names import checked_name, checked_text
+from zerokin.classifiers.removal import without_class
+from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassifier
+from zerokin.data.classes import ClassTable
+from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.features.input import framed
+from zerokin.hierarchy import ClassHierarchy
+from zerokin.recognizer.answering import Answerer, Calibrations, Question
+from zerokin.recognizer.class_notes import class_notes
+from zerokin.recognizer.class_vectors import class_vector
+from zerokin.recognizer.examples import Examples
+from zerokin.recognizer.picture_answer import PictureAnswer, UnreadablePicture
+from zerokin.recognizer.picture_input import PictureInput, decoded_batches, named_pictures
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from zerokin.features.feature_learner import FeatureLearner
+
+BATCH_SIZE = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Classifier and class table: they only change together, from one answer to the next."""
+
+    classifier: ZeroShotClassifier
+    classes: ClassTable
+
+
+class Recogniser:
+    """Name what pictures show, classes without any picture included.
+
+    Made by `fit_recogniser`, or read with `load`.
+
+    Parameters
+    ----------
+    learner
+        The network and how pictures are shown to it, fitted.
+    classifier
+        Fitted on the network's features.
+    classes
+        Names and semantics in the classifier's order.
+    calibrations
+        How far answers can be trusted, by candidates: ``"all"`` and ``"unseen"``; may be empty.
+    examples
+        Small JPEG pictures of seen classes by name.
+    metrics, about
+        What was measured, and what it was made from: plain data for JSON.
+
+    Examples
+    --------
+    >>> recogniser = Recogniser.load("birds")                                   # doctest: +SKIP
+    >>> recogniser.recognise(["garden/1.jpg"])[0].name                          # doctest: +SKIP
+    'great tit'
+    """
+
+    def __init__(
+        self,
+        learner: FeatureLearner,
+        classifier: ZeroShotClassifier,
+        classes: ClassTable,
+        *,
+        calibrations: Calibrations | None = None,
+        examples: Examples | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        if tuple(classifier.classes_.tolist()) != tuple(classes.names):
+            raise InvalidInput("the class table does not list the classifier's classes in order")
+        self.learner = learner
+        self.calibrations = dict(calibrations or {})
+        self.metrics = dict(metrics or {})
+        self.about = dict(about or {})
+        self._examples = dict(examples or {})
+        self._known = Known(classifier, classes)
+        self._changing = Lock()
+        self._origin: tuple[str, str] | None = None
+
+    def __repr__(self) -> str:
+        seen = int(self.seen.sum())
+        return f"<Recogniser: {seen} seen and {len(self.classes) - seen} unseen classes>"
+
+    @property
+    def classifier(self) -> ZeroShotClassifier:
+        """The classifier of features."""
+        return self._known.classifier
+
+    @property
+    def classes(self) -> ClassTable:
+        """Names and semantics of all classes."""
+        return self._known.classes
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """(C,) which classes were seen in training."""
+        return np.isin(np.arange(len(self.classes)), self.classifier.seen_)
+
+    @property
+    def hierarchy(self) -> ClassHierarchy | None:
+        """The superclasses of all classes."""
+        tree: ClassHierarchy | None = self.classifier.hierarchy_
+        return tree
+
+    def examples(self, name: str) -> tuple[bytes, ...]:
+        """Return small JPEG pictures of a class; none for unseen ones."""
+        self.classes.index(name)
+        return tuple(self._examples.get(name, ()))
+
+    def recognise(
+        self,
+        pictures: PictureInput,
+        *,
+        candidates: Candidates = "all",
+        k: int = 5,
+        max_risk: float | None = None,
+        unseen_bias: float = 0.0,
+    ) -> list[PictureAnswer]:
+        """Return an answer for every picture; one that cannot be read stops with its name.
+
+        Parameters
+        ----------
+        pictures
+            Paths, Pillow images or arrays (height, width, 3), one or several; or `Pictures`.
+        candidates
+            ``"all"``, ``"seen"``, ``"unseen"``, or a list of class names.
+        k
+            How many classes are ranked.
+        max_risk
+            Hedge: the risk of being wrong that one answer may carry, 0 to 1.
+        unseen_bias
+            Added to the scores of unseen classes: above 0 they are named more often.
+        """
+        answers = []
+        for answer in self.recognise_stream(
+            pictures,
+            candidates=candidates,
+            k=k,
+            max_risk=max_risk,
+            unseen_bias=unseen_bias,
+        ):
+            if isinstance(answer, UnreadablePicture):
+                raise InvalidInput(answer.error)
+            answers.append(answer)
+        return answers
+
+    def recognise_stream(
+        self,
+        pictures: PictureInput,
+        *,
+        candidates: Candidates = "all",
+        k: int = 5,
+        max_risk: float | None = None,
+        unseen_bias: float = 0.0,
+        batch_size: int = BATCH_SIZE,
+    ) -> Iterator[PictureAnswer | UnreadablePicture]:
+        """Yield answers in the order of the pictures, however many there are.
+
+        Pictures are read as they are needed, ``batch_size`` at a time. One that cannot be read
+        yields an `UnreadablePicture`, and the others are still answered. The other parameters are
+        those of `recognise`.
+        """
+        question = Question(candidates, k, max_risk, unseen_bias)
+        known = self._known
+        answerer = Answerer(known.classifier, self.calibrations, question, self._examples)
+        return self._stream(pictures, answerer, batch_size)
+
+    def _stream(
+        self, pictures: PictureInput, answerer: Answerer, batch_size: int
+    ) -> Iterator[PictureAnswer | UnreadablePicture]:
+        batches = decoded_batches(named_pictures(pictures), self._frame, batch_size=batch_size)
+        for batch in batches:
+            readable = [(name, at) for name, at in batch if isinstance(at, np.ndarray)]
+            answers: Iterator[PictureAnswer] = iter(())
+            if readable:
+                squares = np.stack([square for _, square in readable])
+                features = self.learner.transform(squares.transpose(0, 2, 3, 1))
+                answers = iter(answerer.answer(features, [name for name, _ in readable]))
+            for _, at in batch:
+                yield at if isinstance(at, UnreadablePicture) else next(answers)
+
+    def _frame(self, picture: Image.Image) -> NDArray[np.uint8]:
+        return framed(picture, self.learner.stored_side, self.learner.settings.framing)
+
+    def add_class(
+        self,
+        name: str,
+        *,
+        vector: ArrayLike | None = None,
+        attributes: Mapping[str, float] | None = None,
+        text: str | None = None,
+    ) -> Recogniser:
+        """Make one more unseen class known; nothing is fitted again.
+
+        Parameters
+        ----------
+        name
+            Not taken yet, of at most 200 characters, none of them a control character; blanks
+            around it are left out.
+        vector, attributes, text
+            What is known of it, one of the three: a vector as the other classes have it; values of
+            attributes by name, 0 for those left out; or a description in words, where the other
+            classes are known by descriptions (at most 10,000 characters; lines end in line feeds).
+
+        Warns
+        -----
+        ZerokinWarning
+            If a value lies outside those of the other classes, or another class has the same name
+            but for case and spaces.
+        """
+        name = checked_name(name)
+        text = None if text is None else checked_text(text, of=name)
+        with self._changing:
+            known = self._known
+            if name in known.classes.names:
+                raise InvalidInput(f"there is a class {name!r} already: remove it or choose a name")
+            values = class_vector(
+                name,
+                known.classes,
+                known.classifier.semantics_.shape[1],
+                vector=vector,
+                attributes=attributes,
+                text=text,
+            )
+            notes = class_notes(name, known.classes, attributes)
+            # The copy is changed by assignment alone, so that answers under way keep the old one.
+            classifier = copy(known.classifier).add_class(name, values)
+            self._known = Known(classifier, known.classes.with_class(name, values, text))
+        for note in notes:
+            warnings.warn(note, ZerokinWarning, stacklevel=2)
+        return self
+
+    def remove_class(self, name: str) -> Recogniser:
+        """Forget an unseen class; one that was seen in training cannot be forgotten."""
+        with self._changing:
+            known = self._known
+            position = int(known.classes.index(name)[0])
+            if position in known.classifier.seen_:
+                raise InvalidInput(
+                    f"{name!r} was seen in training, so the network and the classifier have "
+                    "learned from it: fit without it, or leave it out of the candidates"
+                )
+            kept = np.delete(np.arange(len(known.classes)), position)
+            smaller = without_class(known.classifier, position)
+            self._known = Known(smaller, known.classes.select(kept))
+        return self
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write a bundle, or replace the one in the folder, as a whole or not at all.
+
+        What was written is read back before it counts. The bundle before is kept for `undo`.
+        """
+        from zerokin.recognizer.serialization import write_recogniser
+
+        write_recogniser(self, folder)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> Recogniser:
+        """Read a bundle that `save` wrote; nothing in it is executed or fetched.
+
+        Parameters
+        ----------
+        folder
+            The bundle.
+        device
+            ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
+        """
+        from zerokin.recognizer.serialization import read_recogniser
+
+        return read_recogniser(cls, folder, device=device)
+
+    @classmethod
+    def undo(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> Recogniser:
+        """Take back the last change of a bundle; again, and the change is back.
+
+        Parameters
+        ----------
+        folder
+            The bundle, which has been changed by `save` since it was made.
+        device
+            ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
+
+        Returns
+        -------
+        Recogniser
+            The bundle as it is now.
+        """
+        from zerokin.recognizer.serialization import undo_recogniser
+
+        return undo_recogniser(cls, folder, device=device)
