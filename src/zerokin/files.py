@@ -134,6 +134,8 @@ def refuse_unwritable(path: str | os.PathLike[str], *, inside: bool = False) -> 
     with naming(path):
         while not os.path.lexists(place):
             place = place.parent
+        if not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         with part_of(place / path.name):
             pass
 

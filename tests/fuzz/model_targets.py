@@ -268,13 +268,16 @@ def _client(place: Path) -> Any:
 
     from zerokin.app.api import add_api
     from zerokin.app.guard import Guard
+    from zerokin.app.request_body import BodyReader
     from zerokin.app.service import Service
+    from zerokin.app.upload_store import UploadStore
 
     shutil.copytree(BUNDLE, place, dirs_exist_ok=True)
     app = FastAPI()
     service = Service(place, device="cpu")
-    add_api(app, service)
-    app.add_middleware(Guard, hosts=None, password=None, most_bytes=service.limits.upload_bytes)
+    bodies, uploads = BodyReader(service.limits, place), UploadStore(place, service.limits)
+    add_api(app, service, bodies)
+    app.add_middleware(Guard, hosts=None, password=None, bodies=bodies, uploads=uploads)
     client = TestClient(app, base_url="http://localhost")
     return client.__enter__()  # one event loop for all requests
 

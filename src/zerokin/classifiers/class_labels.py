@@ -126,13 +126,13 @@ def class_names(names: Sequence[Any]) -> NDArray[Any]:
             "names of classes must all be texts, or all whole numbers: got "
             f"{shown(names[0] if strange is None else strange)}"
         )
+    checked_names_of(names)
     found = np.array(names)
     if found.dtype.kind not in "Uif" or found.tolist() != list(names):
         raise InvalidInput("a name of a class cannot be kept, such as one that ends in NUL")
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise InvalidInput(f"names of classes must differ: {shown(twice)} stands there twice")
-    checked_names_of(names)
     return found
 
 

@@ -38,7 +38,7 @@ def csv_line(cells: list[Any]) -> str:
     Examples
     --------
     >>> csv_line(["=1+1.jpg", "okapi", -0.5])
-    "'=1+1.jpg,okapi,-0.5\\n"
+    "'=1+1.jpg,okapi,-0.5\n"
     """
     plain = [
         f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_SIGNS) else cell

@@ -19,6 +19,7 @@ from zerokin.parameters import (
     Real,
     Several,
     check_parameters,
+    plain,
 )
 
 Optimiser = Literal["sgd", "adamw"]
@@ -199,10 +200,12 @@ class Recipe:
     }
 
     def __post_init__(self) -> None:
-        for name in ("milestones", "layer_weight"):
-            if isinstance(getattr(self, name), list):
-                object.__setattr__(self, name, tuple(getattr(self, name)))
         check_parameters(self)
+        for name in self._parameter_ranges:
+            value = getattr(self, name)
+            several = isinstance(value, list | tuple)
+            own = tuple(map(plain, value)) if several else plain(value)
+            object.__setattr__(self, name, own)
         if self.resize_stages is not None and self.first_side is None:
             raise InvalidInput(
                 f"resize_stages {self.resize_stages} needs first_side, from which pictures grow"
