@@ -21,6 +21,7 @@ test: lint types unit docs
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(VENV)/.ready-dev
 	$(BIN)/mypy
