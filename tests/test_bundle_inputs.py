@@ -14,10 +14,11 @@ from served import zerokin
 from zerokin import FewShotClassifier, ZeroShotClassifier
 from zerokin.app.service import Service
 from zerokin.class_names import LONGEST_NAME, LONGEST_TEXT, checked_text
-from zerokin.classifiers import saved as classifiers
+from zerokin.classifiers import serialization as classifiers
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy.taxonomy_csv import read_taxonomy_csv
-from zerokin.recognizer import Recogniser, saved
+from zerokin.recognizer import Recogniser
+from zerokin.recognizer import serialization as saved
 from zerokin.recognizer.atomic_bundle import read_pointer, undo_generation, write_generation
 
 BAD_NAMES = {

@@ -60,6 +60,15 @@ def hit_at(truth: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> fl
 
     Of equal scores, the class counts as worse than all it ties with.
 
+    Parameters
+    ----------
+    truth
+        (n,) true classes, as columns of the scores.
+    scores
+        (n, C) scores; higher is better.
+    k
+        How many best classes count.
+
     Examples
     --------
     >>> hit_at(np.array([0, 2]), np.array([[0.2, 0.5, 0.3], [0.1, 0.2, 0.7]]), 2)
@@ -80,6 +89,11 @@ def hit_at(truth: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> fl
 def harmonic_mean(seen: float, unseen: float) -> float:
     """Return the harmonic mean of the accuracies on seen and on unseen classes.
 
+    Parameters
+    ----------
+    seen, unseen
+        Accuracies in percent.
+
     Examples
     --------
     >>> harmonic_mean(60.0, 40.0)
@@ -90,7 +104,13 @@ def harmonic_mean(seen: float, unseen: float) -> float:
 
 
 def class_weights(truth: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return weights (N,) that sum to 1 and give every class the same share."""
+    """Return weights (N,) that sum to 1 and give every class the same share.
+
+    Parameters
+    ----------
+    truth
+        (N,) true classes, as positions.
+    """
     _, members, counts = np.unique(truth, return_inverse=True, return_counts=True)
     weights: NDArray[np.float64] = 1 / (counts[members] * len(counts))
     return weights

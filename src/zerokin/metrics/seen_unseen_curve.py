@@ -19,10 +19,15 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SeenUnseenCurve:
-    """Per-class accuracies for every calibration κ.
+    """Seen-unseen curve (Chao et al. 2016): per-class accuracies for every penalty κ of seen classes.
 
-    ``seen_gaps`` and ``seen_gains`` are, for test samples of seen classes, the gap above which they
-    count as seen and what they then add to the accuracy; ``unseen_…`` likewise.
+    Parameters
+    ----------
+    seen_gaps, seen_gains
+        (n,) for test samples of seen classes, the gap between their best seen and best unseen score,
+        above which they count as seen, and what they then add to the accuracy.
+    unseen_gaps, unseen_gains
+        The same for test samples of unseen classes, up to whose gap they count as unseen.
     """
 
     seen_gaps: Values
