@@ -19,13 +19,13 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SeenUnseenCurve:
-    """Seen-unseen curve (Chao et al. 2016): per-class accuracies for every penalty κ of seen classes.
+    """Seen-unseen curve (Chao et al. 2016): accuracies for every penalty κ of seen classes.
 
     Parameters
     ----------
     seen_gaps, seen_gains
-        (n,) for test samples of seen classes, the gap between their best seen and best unseen score,
-        above which they count as seen, and what they then add to the accuracy.
+        (n,) for test samples of seen classes, the gap between their best seen and best unseen
+        score, above which they count as seen, and what they then add to the accuracy.
     unseen_gaps, unseen_gains
         The same for test samples of unseen classes, up to whose gap they count as unseen.
     """
