@@ -67,7 +67,8 @@ def answer(
     X
         (n, d_f) features.
     calibration
-        What `fit_answers` learned with the classifier's parameters.
+        What `zerokin.recognizer.confidence.fitting.fit_answers` learned with the parameters of
+        the classifier.
     candidates
         Those of the calibration by default, or a list of classes.
     hierarchy
