@@ -23,6 +23,7 @@ from zerokin.temporaries import scratch_folder
 
 KEPT_SECONDS = 1800.0  # since an upload was last used
 SAFE_SECONDS = 60.0  # in which no other visitor's upload pushes one out
+LEAST_BYTES = 16_000  # that a file counts as, so that empty ones cannot be many
 LONGEST_NAME = 100
 VISITOR = re.compile(r"[0-9a-f]{32}")
 
@@ -71,7 +72,7 @@ class UploadStore:
         try:
             with path.open("xb") as copy:
                 shutil.copyfileobj(file, copy)
-            size = path.stat().st_size
+            size = max(path.stat().st_size, LEAST_BYTES)
             with self._lock:
                 self._make_room(visitor, size)
                 self._uploads[str(path)] = Upload(visitor, path, size, time.monotonic())
