@@ -13,4 +13,4 @@ def __getattr__(name: str) -> object:
     # Loaded on first use, as in the room above: `shots` alone needs no scikit-learn.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.classifier"), name)
+    return getattr(import_module(f"{__name__}.few_shot_classifier"), name)
