@@ -19,8 +19,8 @@ from PIL import Image
 from rich.console import Console
 
 from zerokin.errors import InvalidInput
-from zerokin.hierarchy import (
-    ClassHierarchy,
+from zerokin.hierarchy import ClassHierarchy
+from zerokin.report import (
     draw_sunburst,
     draw_tree,
     draw_tsne,

@@ -10,8 +10,8 @@ from builders import OWN_PICTURES, OWN_TABLE, picture_bytes, write_own_folder
 from zerokin.data import InvalidDataset
 from zerokin.data.check import check
 from zerokin.data.class_sheet import write_class_sheet
+from zerokin.data.enough_folds import enough_folds
 from zerokin.errors import MissingFile, ZerokinError, ZerokinWarning
-from zerokin.recognizer.choosing import enough_folds
 
 
 def load(folder):
