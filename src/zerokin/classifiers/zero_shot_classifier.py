@@ -17,7 +17,7 @@ from zerokin.classifiers.explanation import Explanation, explain_sample
 from zerokin.classifiers.finite_scores import refuse_no_candidate
 from zerokin.classifiers.growth import grown_hierarchy
 from zerokin.classifiers.memo import RunStage, run_stage
-from zerokin.classifiers.pruning import surviving_classes
+from zerokin.classifiers.pruning import lower_pruned, surviving_classes
 from zerokin.classifiers.ranking import ranked
 from zerokin.classifiers.samples import new_samples, training_samples
 from zerokin.classifiers.serialization import read_classifier, write_classifier
@@ -278,9 +278,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class (n, C), seen ones calibrated; higher is better.
 
-        With two classes in all, the second's score less the first's (n,), as scikit-learn has it.
+        All classes are candidates. With ``inference="paper"`` classes that superclasses rule out
+        score `zerokin.classifiers.pruning.PRUNED` less, so that scores stay finite and the best
+        class is the one that `predict` names. With two classes in all, the second's score less the
+        first's (n,), as scikit-learn has it.
         """
-        scores = self._scores(self._normalised(X))
+        scores = self._decide(self._normalised(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any, candidates: Candidates = None) -> NDArray[Any]:
@@ -408,10 +411,27 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         F = self._normalised(X)
         known = KnownClasses(self.classes_, self.semantics_)
         chosen = candidate_positions(candidates, known, self.seen_)
-        scores = self._scores(F)[:, chosen]
-        if self._layer_prototypes and self.hierarchy_ is not None:
-            layers = [F @ nodes.T for nodes in self._layer_prototypes]
-            check_arguments(self._parameter_ranges, top_k=self.top_k)
-            alive = surviving_classes(layers, self.hierarchy_, chosen, keep=self.top_k)
+        scores, alive = self._scores(F)[:, chosen], self._survivors(F, chosen)
+        if alive is not None:
             scores = refuse_no_candidate(np.where(alive, scores, -np.inf))
         return chosen, scores
+
+    def _decide(
+        self, F: NDArray[Any], candidates: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return finite scores of unit samples (n, d_f) for candidates (all): ruled out is low."""
+        chosen = np.arange(len(self.classes_)) if candidates is None else candidates
+        scores, alive = self._scores(F), self._survivors(F, chosen)
+        if candidates is not None:
+            scores = scores[:, candidates]
+        return scores if alive is None else lower_pruned(scores, alive)
+
+    def _survivors(
+        self, F: NDArray[Any], candidates: NDArray[np.int64]
+    ) -> NDArray[np.bool_] | None:
+        """Return which candidates (n, k) superclasses leave, or None where nothing is pruned."""
+        if not self._layer_prototypes or self.hierarchy_ is None:
+            return None
+        check_arguments(self._parameter_ranges, top_k=self.top_k)
+        layers = [F @ nodes.T for nodes in self._layer_prototypes]
+        return surviving_classes(layers, self.hierarchy_, candidates, keep=self.top_k)

@@ -26,8 +26,8 @@ from zerokin.parameters import (
     check_arguments,
     check_parameters,
 )
-from zerokin.selection.class_fold_search import Selection
 from zerokin.selection.method import TrainingData
+from zerokin.selection.staged_search import Selection
 
 Base = Literal["training", "seen"]
 FewShotSetting = Literal["few-shot", "generalised-few-shot"]
@@ -213,13 +213,7 @@ class FewShotEvaluation:
             )
         except InvalidInput as error:
             raise InvalidInput(f"{dataset.name}, {what}: {error}") from error
-        data = TrainingData(
-            dataset.finite_features(train),
-            dataset.training_labels(train),
-            semantics_or_none(dataset),
-            self.random_state,
-            dataset.classes.taxonomy,
-        )
+        data = TrainingData.from_dataset(dataset, train, self.random_state, needs_semantics=False)
         return Task(data, dataset.finite_features(pool), drawn)
 
 

@@ -24,8 +24,9 @@ from zerokin.data.splits import hold_out
 from zerokin.features.normaliser import unit_length
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 from zerokin.progress import track
-from zerokin.selection.class_fold_search import CALIBRATIONS, Selection
+from zerokin.selection.class_fold_search import CALIBRATIONS
 from zerokin.selection.method import FEATURE_NORMALISATIONS, Params, TrainingData, product_of
+from zerokin.selection.staged_search import Selection
 
 HELD_OUT = 0.2
 """Share of every base class that is tested on, where the data has no test samples of them."""
