@@ -42,6 +42,10 @@ class Memo:
     max_bytes
         Bound on the arrays that are kept beyond those of the last two trials.
 
+    Attributes
+    ----------
+    nbytes : bytes of the arrays that are kept
+
     Examples
     --------
     >>> memo, halves = Memo(), []
@@ -57,6 +61,7 @@ class Memo:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
+        self.nbytes = 0
         self._trial = 0
         self._results: OrderedDict[tuple[Any, ...], _Result] = OrderedDict()
 
@@ -68,6 +73,7 @@ class Memo:
         if found is None:
             made = stage(*args, **kwargs)
             found = self._results[key] = _Result(made, count_bytes(made), self._trial)
+            self.nbytes += found.nbytes
             self._drop_oldest()
         found.used = self._trial
         self._results.move_to_end(key)
@@ -81,27 +87,21 @@ class Memo:
         """Say that a trial begins."""
         self._trial += 1
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays that are kept."""
-        return sum(result.nbytes for result in self._results.values())
-
     def _drop_oldest(self) -> None:
-        excess = self.nbytes - self.max_bytes
-        while excess > 0:
-            key = next((k for k, r in self._results.items() if r.used < self._trial - 1), None)
-            if key is None:
+        while self.nbytes > self.max_bytes:
+            key, oldest = next(iter(self._results.items()))
+            if oldest.used >= self._trial - 1:
                 return
-            excess -= self._drop(key)
+            self._drop(key)
 
-    def _drop(self, key: tuple[Any, ...]) -> int:
-        """Drop a result and those made of it; return how many bytes they took."""
+    def _drop(self, key: tuple[Any, ...]) -> None:
+        """Drop a result, and those made of it."""
         dropped = self._results.pop(key)
-        freed, made_of_it = dropped.nbytes, _as_key(dropped.value)
+        self.nbytes -= dropped.nbytes
+        made_of_it = _as_key(dropped.value)
         for other in [k for k in self._results if _mentions(k, made_of_it)]:
             if other in self._results:
-                freed += self._drop(other)
-        return freed
+                self._drop(other)
 
 
 @dataclass

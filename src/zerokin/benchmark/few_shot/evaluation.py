@@ -215,10 +215,3 @@ class FewShotEvaluation:
             raise InvalidInput(f"{dataset.name}, {what}: {error}") from error
         data = TrainingData.from_dataset(dataset, train, self.random_state, needs_semantics=False)
         return Task(data, dataset.finite_features(pool), drawn)
-
-
-def semantics_or_none(dataset: Dataset) -> NDArray[np.float64]:
-    """Return unit semantics (C, d_z), or (C, 0) where the classes have none."""
-    if dataset.classes.vectors is None:
-        return np.empty((len(dataset.classes), 0))
-    return dataset.semantics
