@@ -34,7 +34,7 @@ from zerokin.recognizer.confidence.novelty import auroc, typicality
 from zerokin.recognizer.confidence.risk_coverage import risk_coverage
 from zerokin.recognizer.confidence.scored import Scored
 from zerokin.report.risk_coverage import draw_risk_coverage
-from zerokin.selection.class_fold_search import Selector
+from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.zero_shot_space import Ours
 
 RISKS = (0.05, 0.1, 0.2, 0.3)
@@ -309,7 +309,7 @@ def main():
     parser.add_argument("--only", choices=["answers", "novelty"])
     arguments = parser.parse_args()
     dataset = zerokin.load_dataset(arguments.data)
-    balance = Selector(dataset, AsGiven(), quiet=True).choose("generalised").best.calibration
+    balance = ClassFoldSearch(AsGiven(), quiet=True).fit(dataset).best_calibration_
     params = {"calibration": balance}
     print(f"calibration {balance:.4f}")
     if arguments.only != "novelty":

@@ -13,7 +13,7 @@ from zerokin.data.splits import draw_folds, hold_out
 from zerokin.errors import ZerokinError
 from zerokin.metrics.accuracy import harmonic_mean, hit_at, per_class_top1, top1
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
-from zerokin.selection.class_fold_search import Selector
+from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.zero_shot_space import Ours
 
 RNG = np.random.default_rng(5)
@@ -117,15 +117,15 @@ def spoiled(dataset):
 @pytest.mark.parametrize("goal", ["pure", "generalised"])
 def test_nothing_of_the_test_classes_or_samples_reaches_the_selection(goal):
     dataset = made_dataset()
-    chosen = Selector(dataset, Few(), quiet=True).choose(goal)
-    other = Selector(spoiled(dataset), Few(), quiet=True).choose(goal)
+    chosen = ClassFoldSearch(Few(), quiet=True).prepare(dataset).choose(goal)
+    other = ClassFoldSearch(Few(), quiet=True).prepare(spoiled(dataset)).choose(goal)
     assert chosen.best.params == other.best.params
     assert chosen.best.calibration == other.best.calibration
     assert [t.unseen for t in chosen.trials] == [t.unseen for t in other.trials]
 
 
 def test_the_best_trial_is_chosen_and_every_trial_is_kept():
-    chosen = Selector(made_dataset(), Few(), quiet=True).choose("pure")
+    chosen = ClassFoldSearch(Few(), quiet=True).prepare(made_dataset()).choose("pure")
     assert len(chosen.trials) == 3  # two normalisations, and the second inference of the better
     assert chosen.best.score("pure") == max(t.score("pure") for t in chosen.trials)
     assert all(len(t.unseen) == 3 for t in chosen.trials)
@@ -178,4 +178,4 @@ def test_without_folds_nothing_is_chosen():
         provenance=Provenance("bare", "bare"),
     )
     with pytest.raises(ZerokinError, match="no validation folds"):
-        Selector(without, Few())
+        ClassFoldSearch(Few()).fit(without)

@@ -36,7 +36,8 @@ NEW = samples(TRUTH, 2)
 
 def estimator(inference="kin", normalisation="centre-unit", **params):
     return FewShotClassifier(
-        ZeroShotClassifier(inference=inference, normalisation=normalisation), **params
+        ZeroShotClassifier(inference=inference, normalisation=normalisation, hub_weight=0.0),
+        **params,
     )
 
 
@@ -195,7 +196,9 @@ def test_an_unknown_support_class_is_warned_of_with_the_nearest_spelling():
 
 def test_paper_pruning_keeps_classes_of_the_best_superclasses_alone():
     tree = ClassHierarchy.from_semantics(Z, 2, 0)
-    zero_shot = ZeroShotClassifier(inference="paper", normalisation="centre-unit", top_k=1)
+    zero_shot = ZeroShotClassifier(
+        inference="paper", normalisation="centre-unit", top_k=1, hub_weight=0.0
+    )
     model = FewShotClassifier(zero_shot).fit(
         X, LABELS, semantics=TABLE, shots=SHOTS, shot_labels=SHOWN, hierarchy=tree
     )
@@ -311,3 +314,39 @@ def test_other_shots_need_no_new_fit():
     with pytest.raises(ZerokinError, match="kind c' are base classes"):
         model.set_shots(shots, NAMES[[2, 18, 20]])
     np.testing.assert_array_equal(model.decision_function(NEW), again.decision_function(NEW))
+
+
+def test_hubness_and_calibration_of_the_zero_shot_classifier_count():
+    """Without shots a class scores as in zero-shot recognition, hubness and all."""
+    params = {"normalisation": "centre-unit", "hub_weight": 0.7, "hub_neighbors": 2}
+    prior = ZeroShotClassifier(**params, calibration=0.3).fit(X, LABELS, semantics=TABLE)
+    model = FewShotClassifier(prior).fit(X, LABELS, semantics=TABLE)
+    np.testing.assert_allclose(
+        model.decision_function(NEW)[:, BASE:], prior.decision_function(NEW)[:, BASE:], atol=1e-12
+    )
+    scores = fitted_with(prior).decision_function(NEW)
+    cosines = fitted_with(ZeroShotClassifier(**params | {"hub_weight": 0.0})).decision_function(NEW)
+    prototypes = fitted_with(prior).prototypes_
+    means = unit(fitted_with(prior)._base_means[:BASE])
+    nearest = np.sort(prototypes @ means.T, axis=1)[:, -2:].mean(axis=1)
+    expected = cosines - 0.7 * nearest - 0.3 * (np.arange(C) < BASE)
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+    own = FewShotClassifier(prior, calibration=0.1)
+    own.fit(X, LABELS, semantics=TABLE, shots=SHOTS, shot_labels=SHOWN)
+    np.testing.assert_allclose(
+        own.decision_function(NEW), scores + 0.2 * (np.arange(C) < BASE), atol=1e-12
+    )
+
+
+def fitted_with(zero_shot):
+    model = FewShotClassifier(zero_shot)
+    return model.fit(X, LABELS, semantics=TABLE, shots=SHOTS, shot_labels=SHOWN)
+
+
+def test_decision_function_is_pruned_as_predict_is():
+    zero_shot = ZeroShotClassifier(inference="paper", normalisation="centre-unit", top_k=1)
+    model = fitted_with(zero_shot)
+    scores = model.decision_function(NEW)
+    assert np.isfinite(scores).all()
+    assert list(NAMES[scores.argmax(axis=1)]) == list(model.predict(NEW, candidates="all"))
+    assert (scores < -900).any(axis=1).all()

@@ -22,7 +22,6 @@ from zerokin.cli import main
 from zerokin.errors import ZerokinError, ZerokinWarning
 from zerokin.report.few_shot import few_shot_lines, few_shot_table
 from zerokin.selection.method import TrainingData
-from zerokin.selection.zero_shot_space import Ours
 
 DATASET = clustered_dataset()
 PLAN = EpisodePlan(way=5, shots=2, queries=6, episodes=20, validation_episodes=15)
@@ -48,6 +47,9 @@ TRIALS = [
     DEFAULTS | {"kappa": 2.0, "base_weight": 0.5, "base_neighbors": 3},
     DEFAULTS | {"normalisation": "unit", "base_weight": 4.0, "base_neighbors": 99},
     DEFAULTS | {"kappa": 8.0, "inference": "flat"},
+    DEFAULTS | {"hub_weight": 0.4},
+    DEFAULTS | {"hub_weight": 1.3, "hub_neighbors": 2, "base_weight": 1.5, "base_neighbors": 3},
+    DEFAULTS | {"hub_weight": 0.2, "kappa": 0.0},
     DEFAULTS | {"normalisation": "centre-unit", "alpha": 0.9},
     DEFAULTS | {"normalisation": "power-whiten3-unit", "grouping": "kmeans", "branching": 3},
 ]
@@ -123,8 +125,8 @@ def test_row_says_what_was_measured_and_how_it_was_chosen():
 
 
 def test_without_superclasses_no_kin_moves_a_prototype(monkeypatch):
-    monkeypatch.setattr("zerokin.selection.zero_shot_space.kinship", None)
-    monkeypatch.setattr("zerokin.selection.zero_shot_space.semantic_kinship", None)
+    monkeypatch.setattr("zerokin.classifiers.stages.kinship", None)
+    monkeypatch.setattr("zerokin.classifiers.stages.semantic_kinship", None)
     method = find_few_shot_methods(["ours-flat"])[0]
     plan = EpisodePlan(shots=1, queries=3, episodes=4, validation_episodes=4)
     row, selection = FewShotEvaluation(DATASET, plan, quiet=True).run(method)
@@ -143,23 +145,11 @@ def test_the_first_stage_leaves_out_no_setting_without_superclasses():
     assert len(tried) == 2 * len(without)
 
 
-def test_base_samples_are_scored_only_where_base_classes_lend(monkeypatch):
-    scored = []
-    fit_many = Ours.fit_many
-
-    def watched(self, data, trials):
-        for scorer in fit_many(self, data, trials):
-            yield lambda F, scorer=scorer: scored.append(len(F)) or scorer(F)
-
-    monkeypatch.setattr(Ours, "fit_many", watched)
+def test_pruning_is_refused_on_episodes():
     task = FewShotEvaluation(DATASET, PLAN, quiet=True).validation[0]
-    for lent, expected in ((0.0, {len(task.pool)}), (1.0, {len(task.pool), len(task.data.labels)})):
-        scored.clear()
-        params = {**DEFAULTS, "base_weight": lent}
-        scorer = next(iter(OursFewShot().scorers(task.data, task.pool, [params])))
-        episode_predictions(scorer, task.episodes, d_f=24)
-        assert set(scored) == expected
-        assert len(scored) == len(expected)
+    params = {**DEFAULTS, "inference": "paper"}
+    with pytest.raises(ZerokinError, match="not measured on episodes"):
+        next(iter(OursFewShot().scorers(task.data, task.pool, [params])))
 
 
 def test_all_classes_at_once_are_measured_by_hits_too():

@@ -9,7 +9,7 @@ import pytest
 
 from few_shot_data import clustered_dataset
 from zerokin import ClassHierarchy
-from zerokin.selection.class_fold_search import Selector
+from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.fitting import choose_parameters, fit_classifier, with_taxonomy_of
 from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
 
@@ -42,7 +42,7 @@ def test_a_taxonomy_that_says_more_than_clusters_is_taken():
     chosen = choose_parameters(data, quiet=True)
     assert chosen.by_taxonomy
     scores = [
-        Selector(data, method(), quiet=True).choose("generalised").best.score("generalised")
+        ClassFoldSearch(method(), quiet=True).fit(data).best_score_
         for method in (Ours, OursByTaxonomy)
     ]
     assert chosen.best.score("generalised") == max(scores) == scores[1]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zerokin.classifiers import ZeroShotClassifier
+from few_shot_data import clustered_dataset
+from zerokin import ClassFoldSearch
+from zerokin.classifiers import ZeroShotClassifier, stages
+from zerokin.errors import InvalidInput
+from zerokin.metrics.accuracy import per_class_top1
 from zerokin.projection import FeatureSpectrum
-from zerokin.selection import zero_shot_space as ours
-from zerokin.selection.method import TrainingData
+from zerokin.selection.method import TrainingData, scores_among
 from zerokin.selection.zero_shot_space import DEFAULTS, Ours
 
 RNG = np.random.default_rng(0)
@@ -41,11 +44,11 @@ def test_later_stages_make_nothing_again_and_score_the_same(monkeypatch):
     made = []
 
     class Noted(FeatureSpectrum):
-        def __init__(self, F):
+        def __init__(self, F, **options):
             made.append(F)
-            super().__init__(F)
+            super().__init__(F, **options)
 
-    monkeypatch.setattr(ours, "FeatureSpectrum", Noted)
+    monkeypatch.setattr(stages, "FeatureSpectrum", Noted)
     data = TrainingData(FEATURES, LABELS, Z)
     first = [DEFAULTS | {"normalisation": name} for name in ("centre-unit", "unit", "power-unit")]
     then = [DEFAULTS | {"normalisation": "unit", "hub_weight": weight} for weight in (0.0, 0.3)]
@@ -57,15 +60,41 @@ def test_later_stages_make_nothing_again_and_score_the_same(monkeypatch):
     assert len(made) == 4
     for again, expected in zip(scorers, fresh, strict=True):
         np.testing.assert_array_equal(again(NEW), expected(NEW))
-    # What the stage between did not need is gone, and made again.
-    list(Ours().fit_many(data, first[:1]))
-    assert len(made) == 5
 
 
-def test_large_features_are_not_kept_between_stages(monkeypatch):
-    monkeypatch.setattr(ours, "KEPT_BYTES", FEATURES.nbytes)
-    data = TrainingData(FEATURES, LABELS, Z)
-    list(Ours().fit_many(data, [DEFAULTS]))
-    assert data.kept["ours"]._made  # one normalisation is as much as may be kept
-    list(Ours().fit_many(data, [DEFAULTS, DEFAULTS | {"normalisation": "unit"}]))
-    assert not data.kept["ours"]._made
+def test_the_papers_inference_is_what_a_search_computes():
+    """Pruned as the estimator prunes, for all classes and for the unseen ones alone."""
+    params = DEFAULTS | {"inference": "paper", "top_k": 2, "branching": 3}
+    (scorer,) = Ours().fit_many(TrainingData(FEATURES, LABELS, Z), [params])
+    model = ZeroShotClassifier(**params).fit(FEATURES, LABELS, semantics=Z)
+    scores, unseen = scorer(NEW), np.arange(15, 20)
+    np.testing.assert_allclose(scores, model.decision_function(NEW), atol=1e-10)
+    among = scores_among(scorer, NEW, unseen, scores)
+    np.testing.assert_array_equal(unseen[among.argmax(axis=1)], model.predict(NEW))
+    (kin,) = Ours().fit_many(TrainingData(FEATURES, LABELS, Z), [DEFAULTS | {"branching": 3}])
+    assert (scores.argmax(axis=1) != kin(NEW).argmax(axis=1)).any()
+    # Who survives depends on who is a candidate: columns of all scores would not do.
+    assert (among.argmax(axis=1) != scores[:, unseen].argmax(axis=1)).any()
+
+
+def test_search_from_an_estimator_keeps_its_parameters():
+    dataset = clustered_dataset()
+    start = ZeroShotClassifier(normalisation="centre-unit", gamma=0.7)
+    search = ClassFoldSearch(start, [[{"hub_weight": w} for w in (0.0, 0.3)]], goal="pure")
+    search.quiet = True
+    search.fit(dataset)
+    assert search.best_params_["gamma"] == 0.7
+    assert [trial.params["hub_weight"] for trial in search.trials_] == [0.0, 0.3]
+    fold = dataset.fold(1)
+    expected = []
+    for trial in search.trials_:
+        model = ZeroShotClassifier(**trial.params)
+        X = fold.finite_features(fold.split.train)
+        model.fit(X, fold.training_labels(), semantics=fold.semantics)
+        named = model.predict(fold.finite_features(fold.split.test_unseen))
+        truth = fold.evaluation_labels(fold.split.test_unseen)
+        expected.append(per_class_top1(truth, named))
+    assert [trial.score("pure") for trial in search.trials_] == expected
+    assert search.best_score_ == max(expected)
+    with pytest.raises(InvalidInput, match="goal='best' is none of pure"):
+        ClassFoldSearch(goal="best").fit(dataset)

@@ -279,3 +279,18 @@ def test_labels_that_cannot_be_used_are_refused_in_one_line(labels, message):
 def test_large_finite_features_are_no_infinity():
     huge = np.full((3, D_F), 1e308)  # whose sum is infinite
     assert refuse_not_finite(huge, "X") is huge
+
+
+def test_decision_function_is_pruned_as_predict_is():
+    model = fitted(inference="paper", top_k=1, calibration=0.05)
+    both = np.concatenate([NEW, X[::7]])
+    scores = model.decision_function(both)
+    assert np.isfinite(scores).all()
+    np.testing.assert_array_equal(
+        model.classes_[scores.argmax(axis=1)], model.predict(both, candidates="all")
+    )
+    survivors = [set(one.survivors) for one in model.explain(both, candidates="all")]
+    assert [set(model.classes_[row > -500]) for row in scores] == survivors
+    # Unpruned, other classes would win.
+    flat = fitted(inference="flat", calibration=0.05).decision_function(both)
+    assert (flat.argmax(axis=1) != scores.argmax(axis=1)).any()

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from zerokin.hierarchy import ClassHierarchy
     from zerokin.projection import ProjectionLearner
     from zerokin.recognizer import Recogniser, fit_recogniser
+    from zerokin.selection import ClassFoldSearch
 
 # Imported on first use: a command that needs no solver does not wait for one.
 _ROOMS = {
+    "ClassFoldSearch": "zerokin.selection",
     "ClassHierarchy": "zerokin.hierarchy",
     "Dataset": "zerokin.data",
     "FeatureLearner": "zerokin.features.feature_learner",
@@ -28,6 +30,7 @@ _ROOMS = {
 }
 
 __all__ = [
+    "ClassFoldSearch",
     "ClassHierarchy",
     "Dataset",
     "FeatureLearner",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,13 +44,9 @@ class PeerMethod(Method):
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial, normalising features once for each normalisation."""
         seen = np.unique(data.labels)
-        made: dict[str, tuple[FeatureNormaliser, NDArray[Any]]] = {}
         for params in trials:
-            steps = params["normalisation"]
-            if steps not in made:
-                normaliser = FeatureNormaliser(steps)
-                made = {steps: (normaliser, normaliser.fit_transform(data.features, data.labels))}
-            normaliser, F = made[steps]
+            data.memo.start_trial()
+            normaliser, F, _ = data.scale_features(params["normalisation"])
             Z = normalised_semantics(data.semantics, seen, params["semantics"])
             chosen = {name: params[name] for name in self.peer.grid}
             fitted = self.peer(**chosen).fit(F, data.labels, Z, random_state=data.random_state)

@@ -13,8 +13,9 @@ from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput
 from zerokin.metrics.accuracy import hit_at, per_class_top1, top1
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
-from zerokin.selection.class_fold_search import Goal, Selection, Selector
-from zerokin.selection.method import Method, Scorer, TrainingData
+from zerokin.selection.class_fold_search import ClassFoldSearch
+from zerokin.selection.method import Method, Scorer, TrainingData, scores_among
+from zerokin.selection.staged_search import Goal, Selection
 
 Setting = Literal["standard", "pure", "generalised"]
 SETTINGS: tuple[Setting, ...] = ("standard", "pure", "generalised")
@@ -51,8 +52,8 @@ class Evaluation:
         The method.
     random_state
         Seed.
-    selector
-        What chooses; by default the folds of the data set do.
+    search
+        What chooses, prepared with its folds; by default the folds of the data set do.
     quiet
         Show no progress.
     """
@@ -63,15 +64,15 @@ class Evaluation:
         method: Method,
         *,
         random_state: int = 0,
-        selector: Selector | None = None,
+        search: ClassFoldSearch | None = None,
         quiet: bool = False,
     ) -> None:
         self.dataset = dataset
         self.method = method
         self.random_state = random_state
-        self.selector = selector or Selector(
-            dataset, method, random_state=random_state, quiet=quiet
-        )
+        self.search = search or ClassFoldSearch(
+            method, random_state=random_state, quiet=quiet
+        ).prepare(dataset)
 
     def run(self, setting: Setting) -> tuple[Row, Selection]:
         """Choose, fit on all training samples, and measure once."""
@@ -81,7 +82,7 @@ class Evaluation:
         self.dataset.refuse_not_finite(self.dataset.split.test_unseen)
         if setting == "generalised":
             self.dataset.refuse_not_finite(self.dataset.split.test_seen)
-        chosen = self.selector.choose(goal)
+        chosen = self.search.choose(goal)
         started = time.perf_counter()
         scorer = self._fitted(chosen.best.params)
         fitted = time.perf_counter()
@@ -96,13 +97,7 @@ class Evaluation:
 
     def _fitted(self, params: Any) -> Scorer:
         train = self.dataset.split.train
-        data = TrainingData(
-            self.dataset.finite_features(train),
-            self.dataset.training_labels(),
-            self.dataset.semantics,
-            self.random_state,
-            self.dataset.classes.taxonomy,
-        )
+        data = TrainingData.from_dataset(self.dataset, train, self.random_state)
         return next(iter(self.method.fit_many(data, [params])))
 
     def _row(self, setting: Setting, chosen: Selection) -> Row:
@@ -125,7 +120,8 @@ class Evaluation:
 
     def _metrics(self, setting: Setting, scorer: Scorer, calibration: float) -> dict[str, float]:
         dataset, split = self.dataset, self.dataset.split
-        scores = scorer(dataset.finite_features(split.test_unseen))
+        features = dataset.finite_features(split.test_unseen)
+        scores = scorer(features)
         truth = dataset.evaluation_labels(split.test_unseen)
         if setting == "generalised":
             seen_scores = scorer(dataset.finite_features(split.test_seen))
@@ -138,7 +134,7 @@ class Evaluation:
                 "harmonic_mean": harmonic,
                 "ausuc": curve.area(),
             }
-        among_unseen = scores[:, dataset.unseen]
+        among_unseen = scores_among(scorer, features, dataset.unseen, scores)
         named = dataset.unseen[among_unseen.argmax(axis=1)]
         return {
             "top1": top1(truth, named),

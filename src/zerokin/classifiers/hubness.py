@@ -7,6 +7,8 @@ off the class's score. The correction needs no test sample.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,8 +25,12 @@ def hubness(prototypes: Matrix, means: Matrix, *, n_neighbors: int) -> Matrix:
     >>> hubness(np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]]), n_neighbors=1)
     array([1. , 0.8])
     """
-    k = min(n_neighbors, len(means))
-    products = prototypes @ means.T
-    nearest = np.partition(products, len(means) - k, axis=1)[:, len(means) - k :]
-    mean: Matrix = nearest.mean(axis=1)
+    return mean_of_nearest(prototypes @ means.T, n_neighbors)
+
+
+def mean_of_nearest(products: NDArray[Any], n_neighbors: int) -> Matrix:
+    """Return the mean (...) of the largest products (..., p), of all if there are fewer."""
+    p = products.shape[-1]
+    k = min(n_neighbors, p)
+    mean: Matrix = np.partition(products, p - k, axis=-1)[..., p - k :].mean(axis=-1)
     return mean

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from zerokin.hierarchy import ClassHierarchy
 
+PRUNED = 1000.0
+"""What ruled-out classes score less: cosines and penalties differ by no more than about 200."""
+
 
 def surviving_classes(
     layer_scores: Sequence[NDArray[np.floating]],
@@ -54,3 +57,16 @@ def surviving_classes(
         alive &= allowed
         parents = hierarchy.parents(layer - 1)
     return alive[:, parents[candidates]]
+
+
+def lower_pruned(scores: NDArray[np.float64], alive: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return finite scores (n, k) in which every class ruled out is below all that are left.
+
+    Minus infinity would make differences of scores no numbers; those ruled out keep their order.
+
+    Examples
+    --------
+    >>> lower_pruned(np.array([[0.9, 0.2]]), np.array([[False, True]]))
+    array([[-9.991e+02,  2.000e-01]])
+    """
+    return np.where(alive, scores, scores - PRUNED)

@@ -14,20 +14,29 @@ from sklearn.utils.validation import check_is_fitted
 from zerokin.class_names import checked_names_of
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
 from zerokin.classifiers.explanation import Explanation, explain_sample
-from zerokin.classifiers.finite_scores import finite_scores, refuse_no_candidate
+from zerokin.classifiers.finite_scores import refuse_no_candidate
 from zerokin.classifiers.growth import grown_hierarchy
-from zerokin.classifiers.hubness import hubness
-from zerokin.classifiers.kin import kinship, semantic_kinship
-from zerokin.classifiers.prototypes import PrototypeRule
-from zerokin.classifiers.pruning import surviving_classes
+from zerokin.classifiers.memo import RunStage, run_stage
+from zerokin.classifiers.pruning import lower_pruned, surviving_classes
 from zerokin.classifiers.ranking import ranked
 from zerokin.classifiers.samples import new_samples, training_samples
 from zerokin.classifiers.serialization import read_classifier, write_classifier
+from zerokin.classifiers.stages import (
+    TrainingSet,
+    build_superclasses,
+    correct_prototypes,
+    factor_features,
+    learn_projection,
+    penalize_hubs,
+    project_superclasses,
+    relate_classes,
+    scale_features,
+    scale_samples,
+    score_samples,
+)
 from zerokin.errors import InvalidInput, shown
-from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.clustering import METHODS
 from zerokin.matrices import real_array
 from zerokin.parameters import (
@@ -42,7 +51,6 @@ from zerokin.parameters import (
     check_arguments,
     check_parameters,
 )
-from zerokin.projection import FeatureSpectrum, ProjectionLearner
 from zerokin.semantics.normalise import unit_rows
 
 Inference = Literal["kin", "flat", "paper"]
@@ -52,15 +60,16 @@ Candidates = str | Sequence[Any] | NDArray[Any] | None
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Name samples of classes that were never shown, through superclasses shared with seen ones.
 
-    Features are normalised; projections between features and semantics are learned for the classes
-    and for every superclass layer; a sample gets the class whose prototype in feature space is
-    nearest by angle.
+    Features are scaled; a projection between features and semantics is learned; projected semantics
+    are corrected by the residuals of related seen classes; a sample gets the class whose prototype
+    in feature space is nearest by angle. Only ``inference="paper"`` learns a projection for every
+    superclass layer, too. The stages stand in `zerokin.classifiers.stages`.
 
     Parameters
     ----------
     alpha, beta, epsilon, gamma, n_neighbors, max_iter, tol
-        Of `ProjectionLearner`, for all layers. ``beta=0`` keeps the semantics of samples fixed at
-        those of their class.
+        Of `ProjectionLearner`, for every projection. ``beta=0`` keeps the semantics of samples
+        fixed at those of their class.
     normalisation
         Steps of `FeatureNormaliser`.
     branching, grouping
@@ -96,7 +105,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     hierarchy_ : ClassHierarchy or None
     prototypes_ : (C, d_f) unit prototypes in the space of normalised features
     n_features_in_ : d_f
-    n_iter_ : most iterations that a layer's projection took
+    n_iter_ : most iterations that a projection took
 
     Notes
     -----
@@ -217,45 +226,64 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names of its own); by default they are clustered from the semantics.
         """
         check_parameters(self)
-        normaliser = FeatureNormaliser(self.normalisation)
+        FeatureNormaliser(self.normalisation)  # refuses steps before anything is read
         X, y = training_samples(self, X, y)
         known = KnownClasses.of(semantics, y)
         labels = known.positions(y, "y")
-        self.n_iter_ = 1
-        self._normaliser = normaliser
-        F = normaliser.fit_transform(X, labels)
-        if not F.any():
-            raise InvalidInput(
-                f"X is all zero once it is normalised by {self.normalisation!r}: nothing can be "
-                "learned from it"
-            )
-        self.classes_ = known.names
-        self.seen_ = np.unique(labels)
-        self.semantics_ = unit_rows(known.vectors, [str(name) for name in known.names])
-        self.hierarchy_ = self._superclasses(hierarchy)
-        spectrum = FeatureSpectrum(F, device=self.device)
-        W = self._project(spectrum, self.semantics_, labels)
-        means = class_means(F, labels, len(known))[self.seen_]
-        kin = self._kinship()
-        self._rule = PrototypeRule.learn(
-            W,
-            self.semantics_[self.seen_],
-            means,
-            None if kin is None else kin[self.seen_],
-            shrinkage=self.kin_shrinkage,
+        Z = unit_rows(known.vectors, [str(name) for name in known.names])
+        return self._fit(TrainingSet(X, labels, Z, known.names), hierarchy)
+
+    def _fit(
+        self, data: TrainingSet, hierarchy: ClassHierarchy | None, run: RunStage = run_stage
+    ) -> ZeroShotClassifier:
+        """Run the stages on data that was checked; a search gives a `Memo` to run them with."""
+        Z, seen = data.semantics, data.seen
+        scaled = run(scale_features, data.features, data.labels, self.normalisation)
+        spectrum = run(factor_features, scaled, self.device)
+        tree = run(
+            build_superclasses,
+            Z,
+            data.names,
+            hierarchy,
+            branching=self.branching,
+            grouping=self.grouping,
+            random_state=self.random_state,
         )
-        self.prototypes_ = self._checked_prototypes(self._rule.prototypes(self.semantics_, kin))
-        self._means = unit_length(means)
-        self._offsets = self._hub_offsets(self.prototypes_)
-        self._layer_prototypes = self._project_layers(spectrum, labels)
+        projection = run(learn_projection, spectrum, Z, data.labels, **self._of_projection())
+        kernel = self._kernel(Z, seen, tree, run)
+        rule, prototypes = run(
+            correct_prototypes,
+            projection,
+            scaled.means,
+            Z,
+            seen,
+            kernel,
+            noise=self.kin_shrinkage,
+        )
+        self.n_features_in_ = data.features.shape[1]
+        self.n_iter_ = projection.n_iter
+        self.classes_, self.seen_, self.semantics_, self.hierarchy_ = data.names, seen, Z, tree
+        self.prototypes_ = self._checked_prototypes(prototypes)
+        self._normaliser, self._rule = scaled.normaliser, rule
+        self._means = unit_length(scaled.means)
+        self._offsets = self._hub_offsets(prototypes)
+        self._layer_prototypes: list[NDArray[np.float64]] = []
+        if self.inference == "paper" and tree is not None:
+            self._layer_prototypes, n_iter = project_superclasses(
+                spectrum, Z, data.labels, tree, self._of_projection(), run
+            )
+            self.n_iter_ = max(self.n_iter_, n_iter)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class (n, C), seen ones calibrated; higher is better.
 
-        With two classes in all, the second's score less the first's (n,), as scikit-learn has it.
+        All classes are candidates. With ``inference="paper"`` classes that superclasses rule out
+        score `zerokin.classifiers.pruning.PRUNED` less, so that scores stay finite and the best
+        class is the one that `predict` names. With two classes in all, the second's score less the
+        first's (n,), as scikit-learn has it.
         """
-        scores = self._scores(self._normalised(X))
+        scores = self._decide(self._normalised(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any, candidates: Candidates = None) -> NDArray[Any]:
@@ -309,8 +337,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.hierarchy_ = grown_hierarchy(self.hierarchy_, str(name), unit[0])
         self.classes_ = np.append(self.classes_, name)
         self.semantics_ = np.concatenate([self.semantics_, unit])
-        kin = self._kinship()
-        prototype = self._rule.prototypes(unit, None if kin is None else kin[-1:])
+        kernel = self._kernel(self.semantics_, self.seen_, self.hierarchy_)
+        prototype = self._rule.prototypes(unit, None if kernel is None else kernel[-1:])
         self.prototypes_ = np.concatenate([self.prototypes_, prototype])
         self._offsets = np.append(self._offsets, self._hub_offsets(prototype))
         return self
@@ -325,67 +353,31 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Read a classifier that `save` wrote; nothing in the folder is executed."""
         return read_classifier(cls, folder)
 
-    def _superclasses(self, hierarchy: ClassHierarchy | None) -> ClassHierarchy | None:
-        n_classes = len(self.classes_)
-        if hierarchy is not None:
-            return aligned_hierarchy(hierarchy, self.classes_)
-        if n_classes < self.branching**2:
-            return None
-        return ClassHierarchy.from_semantics(
-            self.semantics_,
-            self.branching,
-            self.random_state,
-            names=[str(name) for name in self.classes_],
-            method=self.grouping,  # type: ignore[arg-type]
-        )
+    def _of_projection(self) -> dict[str, Any]:
+        """Return the parameters of `learn_projection`."""
+        names = ("alpha", "beta", "epsilon", "gamma", "n_neighbors", "max_iter", "tol", "device")
+        return {name: getattr(self, name) for name in names}
 
-    def _project(
-        self, spectrum: FeatureSpectrum, prototypes: NDArray[Any], labels: NDArray[np.int64]
-    ) -> NDArray[Any]:
-        learner = ProjectionLearner(
-            self.alpha,
-            self.beta or 0.5,
-            self.epsilon,
-            self.gamma,
-            self.n_neighbors,
-            self.max_iter,
-            self.tol,
-            learn_semantics=self.beta > 0,
-            device=self.device,
-        )
-        learner.fit(spectrum.features, prototypes, labels=labels, spectrum=spectrum)
-        self.n_iter_ = max(getattr(self, "n_iter_", 1), learner.n_iter_)
-        W: NDArray[Any] = learner.W_
-        return W
-
-    def _project_layers(
-        self, spectrum: FeatureSpectrum, labels: NDArray[np.int64]
-    ) -> list[NDArray[Any]]:
-        """Return the unit projections of every layer's nodes, for the paper's inference alone."""
-        if self.hierarchy_ is None or self.inference != "paper":
-            return []
-        layers = []
-        for layer in range(1, self.hierarchy_.n_layers + 1):
-            nodes = self._node_vectors(layer)
-            W = self._project(spectrum, nodes, self.hierarchy_.labels(layer)[labels])
-            layers.append(unit_length(nodes @ W.T))
-        return layers
-
-    def _node_vectors(self, layer: int) -> NDArray[np.float64]:
-        """Return the mean semantics of a layer's nodes; a taxonomy may come without any."""
-        assert self.hierarchy_ is not None
-        nodes = self.hierarchy_.labels(layer)
-        return class_means(self.semantics_, nodes, self.hierarchy_.sizes[layer - 1])
-
-    def _kinship(self) -> NDArray[np.float64] | None:
-        """Return the kinship of all classes with the seen ones (C, p)."""
+    def _kernel(
+        self,
+        semantics: NDArray[np.float64],
+        seen: NDArray[np.int64],
+        hierarchy: ClassHierarchy | None,
+        run: RunStage = run_stage,
+    ) -> NDArray[np.float64] | None:
+        """Return the kernel of all classes with the seen ones (C, p), if residuals are used."""
         if self.inference != "kin":
             return None
-        seen = self.semantics_[self.seen_]
-        kin = self.kin_semantics * semantic_kinship(self.semantics_, seen, width=self.kin_width)
-        if self.hierarchy_ is not None:
-            kin = kin + kinship(self.hierarchy_, decay=self.kin_decay)[:, self.seen_]
-        return kin
+        return run(
+            relate_classes,
+            semantics,
+            seen,
+            hierarchy,
+            decay=self.kin_decay,
+            semantic_weight=self.kin_semantics,
+            width=self.kin_width,
+            run=run,
+        )
 
     def _checked_prototypes(self, prototypes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return prototypes (n, d_f) if they are finite and any has a direction."""
@@ -397,21 +389,20 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _hub_offsets(self, prototypes: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not self.hub_weight:
-            return np.zeros(len(prototypes))
-        return self.hub_weight * hubness(prototypes, self._means, n_neighbors=self.hub_neighbors)
+        return penalize_hubs(
+            prototypes, self._means, weight=self.hub_weight, n_neighbors=self.hub_neighbors
+        )
 
     def _normalised(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        unit: NDArray[Any] = unit_length(self._normaliser.transform(new_samples(self, X)))
-        return unit
+        return scale_samples(self._normaliser, new_samples(self, X))
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
         # It may have been changed since `fit`, as a search for the best one does.
         check_arguments(self._parameter_ranges, calibration=self.calibration)
-        scores: NDArray[np.float64] = F @ self.prototypes_.T - self._offsets
-        scores[:, self.seen_] -= self.calibration
-        return finite_scores(scores)
+        return score_samples(
+            F, self.prototypes_, self._offsets, self.seen_, seen_penalty=self.calibration
+        )
 
     def _candidate_scores(
         self, X: Any, candidates: Candidates
@@ -420,10 +411,27 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         F = self._normalised(X)
         known = KnownClasses(self.classes_, self.semantics_)
         chosen = candidate_positions(candidates, known, self.seen_)
-        scores = self._scores(F)[:, chosen]
-        if self._layer_prototypes and self.hierarchy_ is not None:
-            layers = [F @ nodes.T for nodes in self._layer_prototypes]
-            check_arguments(self._parameter_ranges, top_k=self.top_k)
-            alive = surviving_classes(layers, self.hierarchy_, chosen, keep=self.top_k)
+        scores, alive = self._scores(F)[:, chosen], self._survivors(F, chosen)
+        if alive is not None:
             scores = refuse_no_candidate(np.where(alive, scores, -np.inf))
         return chosen, scores
+
+    def _decide(
+        self, F: NDArray[Any], candidates: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return finite scores of unit samples (n, d_f) for candidates (all): ruled out is low."""
+        chosen = np.arange(len(self.classes_)) if candidates is None else candidates
+        scores, alive = self._scores(F), self._survivors(F, chosen)
+        if candidates is not None:
+            scores = scores[:, candidates]
+        return scores if alive is None else lower_pruned(scores, alive)
+
+    def _survivors(
+        self, F: NDArray[Any], candidates: NDArray[np.int64]
+    ) -> NDArray[np.bool_] | None:
+        """Return which candidates (n, k) superclasses leave, or None where nothing is pruned."""
+        if not self._layer_prototypes or self.hierarchy_ is None:
+            return None
+        check_arguments(self._parameter_ranges, top_k=self.top_k)
+        layers = [F @ nodes.T for nodes in self._layer_prototypes]
+        return surviving_classes(layers, self.hierarchy_, candidates, keep=self.top_k)

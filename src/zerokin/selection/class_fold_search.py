@@ -1,56 +1,169 @@
-"""Choosing hyper-parameters and calibration on validation classes, never on test classes."""
+"""`ClassFoldSearch`: hyper-parameters chosen on validation classes, never on test classes."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.metrics.accuracy import per_class_top1
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
-from zerokin.progress import track
-from zerokin.selection.method import Method, Params, TrainingData
+from zerokin.parameters import (
+    SEED,
+    Boolean,
+    InstanceOf,
+    OneOf,
+    Optional,
+    Ranges,
+    check_arguments,
+    check_parameters,
+)
+from zerokin.selection.method import Method, Stage, TrainingData, scores_among
+from zerokin.selection.staged_search import Goal, Key, Selection, Trial, search_stages
+from zerokin.selection.zero_shot_space import Ours
 
-Goal = Literal["pure", "generalised"]
 CALIBRATIONS = 201
 
 
-@dataclass
-class Trial:
-    """One setting of the hyper-parameters and what it reached on every validation fold."""
+class ClassFoldSearch:
+    """Staged search for a zero-shot method's hyper-parameters on class folds.
 
-    params: dict[str, Any]
-    unseen: list[float] = field(default_factory=list)
-    harmonic: list[NDArray[np.float64]] = field(default_factory=list)
-    calibrations: NDArray[np.float64] | None = None
+    Each fold holds some seen classes out, which play the unseen ones. Test samples and unseen
+    classes are never touched. Trials are remembered, so that a second goal tries only what the
+    first did not.
 
-    def score(self, goal: Goal) -> float:
-        """Return the mean over folds of unseen accuracy, or of the best common harmonic mean."""
-        if goal == "pure":
-            return float(np.mean(self.unseen))
-        return float(np.mean(self.harmonic, axis=0).max())
+    Parameters
+    ----------
+    estimator
+        A `ZeroShotClassifier`, whose parameters are the starting point, or a method of
+        `zerokin.selection.method`; by default our method with its own defaults.
+    space
+        Stages: each is a list of changes, all of which are tried on top of the best so far. By
+        default those of the method.
+    goal
+        ``"pure"``: accuracy on unseen classes among themselves. ``"generalized"``: harmonic mean
+        of the accuracies on seen and unseen classes, at the best penalty of seen classes.
+    random_state
+        Seed of methods that draw at random, and of what folds hold out.
+    folds
+        The folds themselves where their features are not those of the data set, such as those of
+        networks that have not seen the validation classes.
+    quiet
+        Show no progress.
 
-    @property
-    def calibration(self) -> float:
-        """The one calibration at which the mean harmonic mean over folds is best."""
-        assert self.calibrations is not None
-        return float(self.calibrations[np.mean(self.harmonic, axis=0).argmax()])
+    Attributes
+    ----------
+    best_params_ : hyper-parameters of the best trial
+    best_score_ : what it reached, 0 to 100, on average over the folds
+    best_calibration_ : the penalty of seen classes at which the harmonic mean is best
+    trials_ : everything that was tried
 
+    Examples
+    --------
+    >>> from zerokin import ClassFoldSearch, ZeroShotClassifier, load_dataset
+    >>> from zerokin.selection.method import product_of
+    >>> space = [product_of(gamma=[1.0, 10.0]), product_of(hub_weight=[0.0, 0.25])]
+    >>> search = ClassFoldSearch(ZeroShotClassifier(), space, goal="pure", quiet=True)
+    >>> search.space[0]
+    [{'gamma': 1.0}, {'gamma': 10.0}]
+    """
 
-@dataclass(frozen=True)
-class Selection:
-    """What was chosen for a goal, and everything that was tried."""
+    _parameter_ranges: ClassVar[Ranges] = {
+        "estimator": Optional(
+            InstanceOf((ZeroShotClassifier, Method), "a ZeroShotClassifier or a method")
+        ),
+        "space": Optional(InstanceOf(Sequence, "a list of stages")),
+        "goal": OneOf(get_args(Goal)),
+        "random_state": SEED,
+        "folds": Optional(InstanceOf(Sequence, "a list of data sets")),
+        "quiet": Boolean(),
+    }
 
-    goal: Goal
-    best: Trial
-    trials: Sequence[Trial]
-    seconds: float
+    def __init__(
+        self,
+        estimator: ZeroShotClassifier | Method | None = None,
+        space: Sequence[Stage] | None = None,
+        *,
+        goal: Goal = "generalized",
+        random_state: int = 0,
+        folds: Sequence[Dataset] | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.space = space
+        self.goal = goal
+        self.random_state = random_state
+        self.folds = folds
+        self.quiet = quiet
+
+    def fit(self, dataset: Dataset) -> ClassFoldSearch:
+        """Search on the validation folds of a data set of features."""
+        chosen = self.prepare(dataset).choose(self.goal)
+        self.best_params_ = dict(chosen.best.params)
+        self.best_score_ = chosen.best.score(self.goal)
+        self.best_calibration_ = chosen.best.calibration
+        self.trials_ = list(chosen.trials)
+        return self
+
+    def prepare(self, dataset: Dataset) -> ClassFoldSearch:
+        """Take the folds of a data set and forget all trials; nothing is tried yet."""
+        check_parameters(self)
+        check_arguments({"dataset": InstanceOf(Dataset, "a Dataset")}, dataset=dataset)
+        refuse_without_folds(dataset)
+        numbers = range(1, len(dataset.split.folds) + 1)
+        folds = self.folds or [dataset.fold(k, seed=self.random_state) for k in numbers]
+        self.method = self._method()
+        self.tried: dict[Key, Trial] = {}
+        self._folds = [ClassFold(fold, self.random_state) for fold in folds]
+        return self
+
+    def choose(self, goal: Goal) -> Selection:
+        """Return the best for a goal on the folds that were prepared, and what was tried."""
+        return search_stages(
+            self.method,
+            self._folds,
+            self._measure,
+            goal=goal,
+            tried=self.tried,
+            title=f"{self.method.name}: choosing ({goal})",
+            quiet=self.quiet,
+        )
+
+    def _method(self) -> Method:
+        method = self.estimator
+        method = copy(method) if isinstance(method, Method) else Ours.starting_from(method)
+        if self.space is not None:
+            method.stages = self.space
+        return method
+
+    def _measure(self, fold: ClassFold, trials: Sequence[Trial]) -> Iterator[Trial]:
+        """Fit every trial on a fold and note what it reaches there."""
+        arrays = fold.arrays
+        scorers = self.method.fit_many(arrays.training, [trial.params for trial in trials])
+        for trial, scorer in zip(trials, scorers, strict=True):
+            scores = scorer(arrays.unseen)
+            among = scores_among(scorer, arrays.unseen, arrays.unseen_classes, scores)
+            named = arrays.unseen_classes[among.argmax(axis=1)]
+            trial.unseen.append(per_class_top1(arrays.unseen_truth, named))
+            curve = SeenUnseenCurve.of(
+                scorer(arrays.seen),
+                arrays.seen_truth,
+                scores,
+                arrays.unseen_truth,
+                fold.dataset.split.unseen,
+            )
+            if trial.calibrations is None:
+                # The first fold sets the grid; the others are read at the same calibrations.
+                trial.calibrations = curve.quantiles(CALIBRATIONS)
+            trial.harmonic.append(curve.harmonic_means(trial.calibrations))
+            yield trial
 
 
 def refuse_without_folds(dataset: Dataset) -> None:
@@ -62,118 +175,36 @@ def refuse_without_folds(dataset: Dataset) -> None:
         )
 
 
-class FoldArrays(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class FoldArrays:
     """What a fold lends for fitting and for scoring: the same arrays for all trials."""
 
     training: TrainingData
     unseen: NDArray[Any]
+    unseen_truth: NDArray[np.int64]
+    unseen_classes: NDArray[np.int64]
     seen: NDArray[Any]
-
-    @classmethod
-    def of(cls, fold: Dataset, random_state: int) -> FoldArrays:
-        """Read the features that a fold needs."""
-        split = fold.split
-        training = TrainingData(
-            fold.finite_features(split.train),
-            fold.training_labels(),
-            fold.semantics,
-            random_state,
-            fold.classes.taxonomy,
-        )
-        test = (fold.finite_features(rows) for rows in (split.test_unseen, split.test_seen))
-        return cls(training, *test)
+    seen_truth: NDArray[np.int64]
 
 
-class Selector:
-    """Tries a method's hyper-parameters on the validation folds of a data set.
+class ClassFold:
+    """A fold's data set, whose features are read when they are first needed."""
 
-    Trials are remembered, so that a second goal tries only what the first did not.
+    def __init__(self, dataset: Dataset, random_state: int) -> None:
+        self.dataset, self.random_state = dataset, random_state
+        self._arrays: FoldArrays | None = None
 
-    Parameters
-    ----------
-    dataset
-        Features with validation folds. Its test samples and unseen classes are never touched.
-    method
-        The method.
-    random_state
-        Seed of methods that draw at random, and of what folds hold out.
-    folds
-        The folds themselves where their features are not those of the data set, such as those of
-        networks that have not seen the validation classes.
-    quiet
-        Show no progress.
-    """
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        method: Method,
-        *,
-        random_state: int = 0,
-        folds: Sequence[Dataset] | None = None,
-        quiet: bool = False,
-    ) -> None:
-        refuse_without_folds(dataset)
-        n_folds = len(dataset.split.folds)
-        self.method = method
-        self.random_state = random_state
-        self.quiet = quiet
-        numbers = range(1, n_folds + 1)
-        self.folds = folds or [dataset.fold(k, seed=random_state) for k in numbers]
-        self.tried: dict[tuple[tuple[str, Any], ...], Trial] = {}
-        self._arrays: dict[int, FoldArrays] = {}
-
-    def choose(self, goal: Goal) -> Selection:
-        """Go through the method's stages, keeping the best of each."""
-        started = time.perf_counter()
-        before = set(self.tried)
-        best = dict(self.method.defaults)
-        for number, stage in enumerate(self.method.stages, start=1):
-            wanted = [{**best, **change} for change in stage]
-            title = f"{self.method.name}: choosing ({goal}), stage {number}"
-            self._try(wanted, title)
-            trials = [self.tried[_key(params)] for params in wanted]
-            best = max(trials, key=lambda trial: trial.score(goal)).params
-        used = [trial for key, trial in self.tried.items() if key not in before] or [
-            *self.tried.values()
-        ]
-        return Selection(goal, self.tried[_key(best)], used, time.perf_counter() - started)
-
-    def _try(self, wanted: Sequence[Params], title: str) -> None:
-        new = {_key(params): Trial(dict(params)) for params in wanted}
-        new = {key: trial for key, trial in new.items() if key not in self.tried}
-        if not new:
-            return
-        trials = list(new.values())
-        total = len(trials) * len(self.folds)
-        done = (step for number in range(len(self.folds)) for step in self._measure(number, trials))
-        for _ in track(done, title, total=total, quiet=self.quiet):
-            pass
-        self.tried.update(new)
-
-    def _measure(self, number: int, trials: Sequence[Trial]) -> Any:
-        """Fit every trial on a fold and note what it reaches there."""
-        fold = self.folds[number]
-        split = fold.split
-        if number not in self._arrays:
-            self._arrays[number] = FoldArrays.of(fold, self.random_state)
-        data, unseen_features, seen_features = self._arrays[number]
-        unseen_truth = fold.evaluation_labels(split.test_unseen)
-        seen_truth = fold.evaluation_labels(split.test_seen)
-        scorers = self.method.fit_many(data, [trial.params for trial in trials])
-        for trial, scorer in zip(trials, scorers, strict=True):
-            scores = scorer(unseen_features)
-            named = fold.unseen[scores[:, fold.unseen].argmax(axis=1)]
-            trial.unseen.append(per_class_top1(unseen_truth, named))
-            curve = SeenUnseenCurve.of(
-                scorer(seen_features), seen_truth, scores, unseen_truth, split.unseen
+    @property
+    def arrays(self) -> FoldArrays:
+        """Features, labels and classes of the fold."""
+        if self._arrays is None:
+            fold, split = self.dataset, self.dataset.split
+            self._arrays = FoldArrays(
+                TrainingData.from_dataset(fold, split.train, self.random_state),
+                fold.finite_features(split.test_unseen),
+                fold.evaluation_labels(split.test_unseen),
+                fold.unseen,
+                fold.finite_features(split.test_seen),
+                fold.evaluation_labels(split.test_seen),
             )
-            if trial.calibrations is None:
-                # The first fold sets the grid; the others are read at the same calibrations.
-                trial.calibrations = curve.quantiles(CALIBRATIONS)
-            trial.harmonic.append(curve.harmonic_means(trial.calibrations))
-            yield trial
-
-
-def _key(params: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted(params.items()))
+        return self._arrays

@@ -13,7 +13,8 @@ from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.from_dataset import build_hierarchy
-from zerokin.selection.class_fold_search import Selector, Trial
+from zerokin.selection.class_fold_search import ClassFoldSearch
+from zerokin.selection.staged_search import Trial
 from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
 
 CLUSTERING = ("grouping", "branching")
@@ -64,10 +65,10 @@ def choose_parameters(
     for method in methods:
         if not tune:
             method.stages = ([{}],)
-        selector = Selector(dataset, method, random_state=random_state, quiet=quiet)
-        found.append((selector.choose("generalised").best, method))
-        tried += len(selector.tried)
-    best, method = max(found, key=lambda one: one[0].score("generalised"))
+        search = ClassFoldSearch(method, random_state=random_state, quiet=quiet).prepare(dataset)
+        found.append((search.choose("generalized").best, method))
+        tried += len(search.tried)
+    best, method = max(found, key=lambda one: one[0].score("generalized"))
     by_taxonomy = isinstance(method, OursByTaxonomy)
     params = {**best.params, "calibration": best.calibration}
     if by_taxonomy:

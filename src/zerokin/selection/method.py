@@ -5,10 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from zerokin.classifiers.memo import Memo
+from zerokin.classifiers.stages import ScaledFeatures, TrainingSet, scale_features, scale_samples
+from zerokin.data.dataset import Dataset
+from zerokin.features.normaliser import FeatureNormaliser
 
 Params = Mapping[str, Any]
 Scorer = Callable[[NDArray[Any]], NDArray[np.float64]]
@@ -35,8 +41,61 @@ class TrainingData:
     random_state: int = 0
     taxonomy: Sequence[Sequence[str | None]] | None = None
     """of all classes, where the data knows one: see `ClassHierarchy.from_taxonomy`"""
-    kept: dict[str, Any] = field(default_factory=dict, repr=False)
-    """what a method computed from this data and may need again for further trials"""
+    memo: Memo = field(default_factory=Memo, repr=False)
+    """stages that were run on this data, for further trials"""
+
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: Dataset,
+        samples: NDArray[np.int64],
+        random_state: int,
+        *,
+        needs_semantics: bool = True,
+    ) -> TrainingData:
+        """Read features and labels of training samples, and what is known of the classes.
+
+        Where classes have no semantics and need none, they are (C, 0).
+        """
+        without = dataset.classes.vectors is None and not needs_semantics
+        return cls(
+            dataset.finite_features(samples),
+            dataset.training_labels(samples),
+            np.empty((len(dataset.classes), 0)) if without else dataset.semantics,
+            random_state,
+            dataset.classes.taxonomy,
+        )
+
+    @cached_property
+    def training_set(self) -> TrainingSet:
+        """The same for the stages of our method; classes are called by their row."""
+        names = np.arange(len(self.semantics))
+        return TrainingSet(self.features, self.labels, self.semantics, names)
+
+    def scale_features(self, steps: str) -> ScaledFeatures:
+        """Return the features scaled by these steps, and how."""
+        return self.memo(scale_features, self.features, self.labels, steps)
+
+    def scale_samples(self, normaliser: FeatureNormaliser, features: NDArray[Any]) -> NDArray[Any]:
+        """Return other features (n, d_f), scaled alike and of unit length."""
+        return self.memo(scale_samples, normaliser, features)
+
+
+def scores_among(
+    scorer: Scorer,
+    features: NDArray[Any],
+    candidates: NDArray[np.int64],
+    scores: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the scores (n, k) of candidates alone, ``scores`` (n, C) being those of all classes.
+
+    They are columns of these, unless the scorer rules classes out: who survives depends on who is a
+    candidate, and such a scorer has a method ``among``.
+    """
+    among = getattr(scorer, "among", None)
+    chosen: NDArray[np.float64]
+    chosen = scores[:, candidates] if among is None else among(features, candidates)
+    return chosen
 
 
 class Method(ABC):

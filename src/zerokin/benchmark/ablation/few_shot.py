@@ -18,7 +18,7 @@ from zerokin.benchmark.settings import Evaluation, refuse_unmeasurable
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
 from zerokin.errors import InvalidInput, ZerokinWarning
-from zerokin.selection.class_fold_search import Selector
+from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.method import Params
 
 Results = list[dict[str, Any]]
@@ -110,11 +110,11 @@ def _zero_shot(
 ) -> Results:
     method = ZERO_SHOT[name]()
     method.stages = stages or method.stages
-    selector = Selector(dataset, method, random_state=seed, quiet=True)
+    search = ClassFoldSearch(method, random_state=seed, quiet=True).prepare(dataset)
     if validation_only:
-        best = selector.choose("pure").best
+        best = search.choose("pure").best
         return [_validated(dataset, seed, best.params, {"top1": best.score("pure")})]
-    evaluation = Evaluation(dataset, method, random_state=seed, selector=selector)
+    evaluation = Evaluation(dataset, method, random_state=seed, search=search)
     return [evaluation.run("pure")[0].as_dict()]
 
 

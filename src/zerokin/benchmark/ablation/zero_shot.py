@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from zerokin.benchmark.ablation.config import AblationConfig, NetworkPlan, RowPlan
 from zerokin.benchmark.ablation.feature_cache import Files, Readings, joined_readings
@@ -12,9 +12,9 @@ from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
 from zerokin.errors import InvalidInput
 from zerokin.features.network_settings import NetworkSettings
-from zerokin.selection.class_fold_search import Goal, Selector, refuse_without_folds
+from zerokin.selection.class_fold_search import ClassFoldSearch, refuse_without_folds
 
-MEASURED: tuple[Goal, ...] = ("pure", "generalised")
+MEASURED: tuple[Literal["pure", "generalised"], ...] = ("pure", "generalised")
 
 
 def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) -> None:
@@ -71,10 +71,10 @@ def measure(
         for kind, number in files[0]
         if kind == "fold"
     ]
-    selector = Selector(dataset, method, random_state=seed, folds=folds, quiet=True)
+    search = ClassFoldSearch(method, random_state=seed, folds=folds, quiet=True).prepare(dataset)
     named = row.told
     if validation_only:
-        best = {goal: selector.choose(goal).best for goal in MEASURED}
+        best = {goal: search.choose(goal).best for goal in MEASURED}
         return [
             {
                 "dataset": dataset.name,
@@ -95,7 +95,7 @@ def measure(
             dataset.with_inputs(joined_readings(files, ("seed", number))),
             method,
             random_state=number,
-            selector=selector,
+            search=search,
         )
         results += [{**evaluation.run(goal)[0].as_dict(), **named} for goal in MEASURED]
     return results

@@ -55,14 +55,3 @@ def chunk_size(episodes: Episodes, d_f: int) -> int:
     """Return how many episodes to score at a time."""
     samples = episodes.shots[0].size + episodes.queries[0].size
     return int(max(1, CHUNK_BYTES // (4 * samples * (d_f + episodes.way))))
-
-
-def gathered(F: NDArray[np.floating], samples: NDArray[np.int64]) -> NDArray[np.floating]:
-    """Return the features (..., d_f) of samples (...)."""
-    rows: NDArray[np.floating] = F.take(samples.ravel(), axis=0)
-    return rows.reshape(*samples.shape, F.shape[1])
-
-
-def gathered_queries(F: NDArray[np.floating], episodes: Episodes) -> NDArray[np.floating]:
-    """Return the features (T, W · Q, d_f) of the queries, class by class."""
-    return gathered(F, episodes.queries.reshape(len(episodes), -1))

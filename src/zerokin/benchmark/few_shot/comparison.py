@@ -19,7 +19,7 @@ from zerokin.benchmark.few_shot.peers import PEERS
 from zerokin.benchmark.settings import Row
 from zerokin.data.load import load_dataset
 from zerokin.errors import InvalidInput, did_you_mean
-from zerokin.selection.class_fold_search import Selection
+from zerokin.selection.staged_search import Selection
 
 VARIANTS = (OursByTaxonomy, OursWithoutSuperclasses, OursWithoutSemantics)
 """What is measured by name only: to see what semantics and superclasses bring."""

@@ -26,8 +26,8 @@ from zerokin.parameters import (
     check_arguments,
     check_parameters,
 )
-from zerokin.selection.class_fold_search import Selection
 from zerokin.selection.method import TrainingData
+from zerokin.selection.staged_search import Selection
 
 Base = Literal["training", "seen"]
 FewShotSetting = Literal["few-shot", "generalised-few-shot"]
@@ -213,18 +213,5 @@ class FewShotEvaluation:
             )
         except InvalidInput as error:
             raise InvalidInput(f"{dataset.name}, {what}: {error}") from error
-        data = TrainingData(
-            dataset.finite_features(train),
-            dataset.training_labels(train),
-            semantics_or_none(dataset),
-            self.random_state,
-            dataset.classes.taxonomy,
-        )
+        data = TrainingData.from_dataset(dataset, train, self.random_state, needs_semantics=False)
         return Task(data, dataset.finite_features(pool), drawn)
-
-
-def semantics_or_none(dataset: Dataset) -> NDArray[np.float64]:
-    """Return unit semantics (C, d_z), or (C, 0) where the classes have none."""
-    if dataset.classes.vectors is None:
-        return np.empty((len(dataset.classes), 0))
-    return dataset.semantics

@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.few_shot.episodes import draw_episodes, mean_with_ci95
-from zerokin.benchmark.few_shot.evaluation import FewShotEvaluation, semantics_or_none
+from zerokin.benchmark.few_shot.evaluation import FewShotEvaluation
 from zerokin.benchmark.few_shot.method import FewShotMethod
-from zerokin.benchmark.few_shot.normalisers import fitted_normaliser
 from zerokin.benchmark.few_shot.ours import SHOTS_ALONE, OursFewShot
 from zerokin.benchmark.few_shot.selection import choose_on_episodes
 from zerokin.benchmark.settings import Row
 from zerokin.classifiers.few_shot.few_shot_classifier import FewShotClassifier
+from zerokin.classifiers.stages import scale_samples
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.dataset import Dataset
 from zerokin.data.splits import hold_out
-from zerokin.features.normaliser import unit_length
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 from zerokin.progress import track
-from zerokin.selection.class_fold_search import CALIBRATIONS, Selection
+from zerokin.selection.class_fold_search import CALIBRATIONS
 from zerokin.selection.method import FEATURE_NORMALISATIONS, Params, TrainingData, product_of
+from zerokin.selection.staged_search import Selection
 
 HELD_OUT = 0.2
 """Share of every base class that is tested on, where the data has no test samples of them."""
@@ -148,9 +148,8 @@ class GeneralisedFewShotEvaluation:
             random_state=self.evaluation.random_state,
         )
         model = _fitted(samples.data, params)
-        normaliser = fitted_normaliser(samples.data, params["normalisation"])
         base, novel = (
-            unit_length(normaliser.transform(F))
+            scale_samples(model._normaliser, F)
             for F in (samples.base_features, samples.novel_features)
         )
         both = np.union1d(model.base_, classes)
@@ -159,11 +158,10 @@ class GeneralisedFewShotEvaluation:
             model.set_shots(samples.novel_features[shown.ravel()], np.repeat(of, shots))
             asked = np.ones(len(novel), dtype=bool)
             asked[shown] = False
-            prototypes = model.prototypes_[both].T
             yield SeenUnseenCurve.of(
-                base @ prototypes,
+                model._scores(base)[:, both],
                 np.searchsorted(both, samples.base_labels),
-                novel[asked] @ prototypes,
+                model._scores(novel[asked])[:, both],
                 np.searchsorted(both, samples.novel_labels[asked]),
                 is_novel,
             )
@@ -188,7 +186,7 @@ def _samples(
 ) -> Samples:
     F, novel = dataset.finite_features, dataset.split.test_unseen
     return Samples(
-        TrainingData(F(train), dataset.training_labels(train), semantics_or_none(dataset), seed),
+        TrainingData.from_dataset(dataset, train, seed, needs_semantics=False),
         F(held),
         dataset.evaluation_labels(held),
         F(novel),

@@ -7,10 +7,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from zerokin.benchmark.few_shot.batches import gathered, gathered_queries
 from zerokin.benchmark.few_shot.method import EpisodeScorer, FewShotMethod
-from zerokin.benchmark.few_shot.normalisers import fitted_normaliser
 from zerokin.benchmark.few_shot.peers import BaseClasses, FewShotPeer
+from zerokin.classifiers.few_shot.episode_scores import gather, gather_queries
 from zerokin.selection.method import Params, TrainingData, product_of
 
 
@@ -36,8 +35,9 @@ class FewShotPeerMethod(FewShotMethod):
         """Learn with every trial, normalising features once for each normalisation in a row."""
         base: BaseClasses | None = None
         for params in trials:
+            data.memo.start_trial()
             if base is None or base.normaliser.steps != params["normalisation"]:
-                normaliser = fitted_normaliser(data, params["normalisation"])
+                normaliser = data.scale_features(params["normalisation"]).normaliser
                 base = BaseClasses(data.features, data.labels, normaliser)
                 F = normaliser.transform(pool)
             peer = self.peer(**{name: params[name] for name in self.peer.grid})
@@ -46,4 +46,4 @@ class FewShotPeerMethod(FewShotMethod):
 
 
 def _scorer(peer: FewShotPeer, F: NDArray[Any]) -> EpisodeScorer:
-    return lambda episodes: peer.scores(gathered(F, episodes.shots), gathered_queries(F, episodes))
+    return lambda episodes: peer.scores(gather(F, episodes.shots), gather_queries(F, episodes))

@@ -23,17 +23,23 @@ from zerokin.classifiers.few_shot.support import (
     checked_shots,
 )
 from zerokin.classifiers.finite_scores import (
-    finite_scores,
     refuse_no_candidate,
     refuse_without_direction,
 )
-from zerokin.classifiers.pruning import surviving_classes
+from zerokin.classifiers.pruning import lower_pruned
 from zerokin.classifiers.ranking import ranked
 from zerokin.classifiers.samples import new_samples, training_samples
+from zerokin.classifiers.stages import (
+    penalize_hubs,
+    refuse_all_zero,
+    scale_features,
+    scale_samples,
+    score_samples,
+)
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.errors import InvalidInput, listing
 from zerokin.features.class_means import class_means
-from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.features.normaliser import unit_length
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy, renamed_hierarchy
 from zerokin.parameters import InstanceOf, Optional, Ranges, check_arguments, check_parameters
@@ -51,15 +57,17 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     zero_shot
         `ZeroShotClassifier` with the hyper-parameters of normalisation, projection and
         hierarchy. Its ``inference`` makes the projected semantics: ``"kin"`` (moved as those of
-        their kin miss), ``"flat"``, or ``"paper"`` (superclasses prune the candidates too).
-        By default one with features centred and of unit length.
+        their kin miss), ``"flat"``, or ``"paper"`` (superclasses prune the candidates too); its
+        ``hub_weight`` takes hubness off the scores of all classes. By default one with features
+        centred and of unit length, and without hubness.
     kappa
         κ: how many shots the projected semantics of a class count as.
     base_weight, base_neighbors
         λ: how many shots the base classes count as that are nearest to a novel class's shots and
         semantics, and how many lend their mean so.
     calibration
-        Taken off the scores of base classes when they compete with novel ones.
+        Taken off the scores of base classes when they compete with novel ones; None for that of
+        ``zero_shot``.
 
     Attributes
     ----------
@@ -91,7 +99,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "kappa": SHOTS_WORTH,
         "base_weight": SHOTS_WORTH,
         "base_neighbors": LENDERS,
-        "calibration": ZeroShotClassifier._parameter_ranges["calibration"],
+        "calibration": Optional(ZeroShotClassifier._parameter_ranges["calibration"]),
     }
 
     def __init__(
@@ -101,7 +109,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kappa: float = 1.0,
         base_weight: float = 0.0,
         base_neighbors: int = 4,
-        calibration: float = 0.0,
+        calibration: float | None = None,
     ) -> None:
         self.zero_shot = zero_shot
         self.kappa = kappa
@@ -143,15 +151,15 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         zero_shot = _default() if self.zero_shot is None else clone(self.zero_shot)
         check_parameters(zero_shot)
+        self._settings = zero_shot
         X, y = training_samples(self, X, y)
         self._base = ClassesWithSemantics.of(semantics, y)
         self.classes_ = self._base.classes.names
         labels = self._base.classes.positions(y, "y")
         self.base_ = np.unique(labels)
         self._projected = self._learn(zero_shot, X, labels, hierarchy)
-        self._base_means = class_means(
-            unit_length(self._normaliser.transform(X)), labels, len(self.classes_)
-        )
+        F = scale_samples(self._normaliser, X)
+        self._base_means = class_means(F, labels, len(self.classes_))
         self._base_counts = np.bincount(labels, minlength=len(self.classes_))
         return self._supported(shots, shot_labels)
 
@@ -169,9 +177,14 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class (n, C), base ones calibrated; higher is better.
 
-        With two classes in all, the second's score less the first's (n,), as scikit-learn has it.
+        All classes with shots or semantics are candidates; classes that superclasses rule out score
+        `zerokin.classifiers.pruning.PRUNED` less. With two classes in all, the second's score less
+        the first's (n,), as scikit-learn has it.
         """
-        scores = self._scores(self._normalised(X))
+        F = self._normalised(X)
+        scores, alive = self._scores(F), self._survivors(F, np.arange(len(self.classes_)))
+        if alive is not None:
+            scores = lower_pruned(scores, alive)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any, candidates: Candidates = None) -> NDArray[Any]:
@@ -196,18 +209,8 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chosen = few_shot_candidates(
             candidates, self.classes_, base=self.base_, novel=self.novel_, known=self._known
         )
-        scores = self._scores(F)[:, chosen]
-        zero_shot = self.zero_shot_
-        if zero_shot is not None and zero_shot.hierarchy_ and zero_shot._layer_prototypes:
-            # Classes without semantics are in no superclass, and nothing prunes them.
-            rows = np.pad(self._rows, (0, len(self.classes_) - len(self._rows)), constant_values=-1)
-            inside = np.flatnonzero(rows[chosen] >= 0)
-            layers = [F @ nodes.T for nodes in zero_shot._layer_prototypes]
-            alive = np.ones_like(scores, dtype=bool)
-            if len(inside):
-                alive[:, inside] = surviving_classes(
-                    layers, zero_shot.hierarchy_, rows[chosen[inside]], keep=zero_shot.top_k
-                )
+        scores, alive = self._scores(F)[:, chosen], self._survivors(F, chosen)
+        if alive is not None:
             scores = refuse_no_candidate(np.where(alive, scores, -np.inf))
         positions, values = ranked(scores, k)
         return self.classes_[chosen[positions]], values
@@ -226,12 +229,9 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.zero_shot_: ZeroShotClassifier | None = None
             if hierarchy is not None:
                 raise InvalidInput("hierarchy needs semantics: without, shots alone count")
-            self._normaliser = FeatureNormaliser(zero_shot.normalisation).fit(X, labels)
-            if not self._normaliser.transform(X).any():
-                raise InvalidInput(
-                    f"X is all zero once it is normalised by {zero_shot.normalisation!r}: nothing "
-                    "can be learned from it"
-                )
+            scaled = scale_features(X, labels, zero_shot.normalisation)
+            refuse_all_zero(scaled.features, zero_shot.normalisation)
+            self._normaliser = scaled.normaliser
             return projected
         # Base classes without semantics stay in: the zero-shot classifier refuses them by name.
         rows = np.union1d(np.flatnonzero(self._base.usable), self.base_)
@@ -267,7 +267,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if shots is not None:
             S = checked_shots(shots, shot_labels, self.n_features_in_)
             known, labels = known.with_support(shot_labels)
-            samples = refuse_without_direction(unit_length(self._normaliser.transform(S)), "shots")
+            samples = refuse_without_direction(scale_samples(self._normaliser, S), "shots")
         novel = np.unique(labels)
         both = np.intersect1d(self.base_, novel)
         if len(both):
@@ -291,20 +291,40 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             n_neighbors=self.base_neighbors,
         )
         self.prototypes_ = unit_length(prototypes)
+        self._hub_penalties = penalize_hubs(
+            self.prototypes_,
+            unit_length(self._base_means[self.base_]),
+            weight=self._settings.hub_weight,
+            n_neighbors=self._settings.hub_neighbors,
+        )
         self._known = known.usable | (self.n_shots_ > 0)
         return self
 
     def _normalised(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        unit: NDArray[Any] = unit_length(self._normaliser.transform(new_samples(self, X)))
-        return unit
+        return scale_samples(self._normaliser, new_samples(self, X))
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
         check_arguments(self._parameter_ranges, calibration=self.calibration)
-        scores: NDArray[np.float64] = F @ self.prototypes_.T
-        scores[:, self.base_] -= self.calibration
-        return finite_scores(scores)
+        penalty = self._settings.calibration if self.calibration is None else self.calibration
+        return score_samples(
+            F, self.prototypes_, self._hub_penalties, self.base_, seen_penalty=penalty
+        )
+
+    def _survivors(self, F: NDArray[Any], candidates: Positions) -> NDArray[np.bool_] | None:
+        """Return which candidates (n, k) superclasses leave, or None where nothing is pruned."""
+        zero_shot = self.zero_shot_
+        if zero_shot is None or not zero_shot._layer_prototypes:
+            return None
+        # Classes without semantics are in no superclass, and nothing prunes them.
+        rows = np.pad(self._rows, (0, len(self.classes_) - len(self._rows)), constant_values=-1)
+        inside = np.flatnonzero(rows[candidates] >= 0)
+        alive = np.ones((len(F), len(candidates)), dtype=bool)
+        if len(inside):
+            survivors = zero_shot._survivors(F, rows[candidates[inside]])
+            alive[:, inside] = True if survivors is None else survivors
+        return alive
 
 
 def _default() -> ZeroShotClassifier:
-    return ZeroShotClassifier(normalisation="centre-unit")
+    return ZeroShotClassifier(normalisation="centre-unit", hub_weight=0.0)

@@ -1,0 +1,259 @@
+"""The zero-shot method, stage by stage: scale features → project → correct prototypes → score.
+
+Arrays in, arrays out. `ZeroShotClassifier.fit` runs the stages in this order; a search runs them
+with a `Memo`, so that trials share the stages in which they do not differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.classifiers.finite_scores import finite_scores
+from zerokin.classifiers.hubness import hubness
+from zerokin.classifiers.kin import kinship, semantic_kinship
+from zerokin.classifiers.memo import RunStage
+from zerokin.classifiers.prototypes import PrototypeRule
+from zerokin.errors import InvalidInput
+from zerokin.features.class_means import class_means
+from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
+from zerokin.projection import FeatureSpectrum, ProjectionLearner
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """What is learned from: samples of seen classes, and semantics of all classes.
+
+    Parameters
+    ----------
+    features
+        (N, d_f) raw features.
+    labels
+        (N,) positions of their classes.
+    semantics
+        (C, d_z) unit semantics Z.
+    names
+        (C,) what the classes are called.
+    """
+
+    features: NDArray[Any]
+    labels: NDArray[np.int64]
+    semantics: Matrix
+    names: NDArray[Any]
+
+    @cached_property
+    def seen(self) -> NDArray[np.int64]:
+        """(p,) positions of the classes that have samples."""
+        return np.unique(self.labels)
+
+
+class ScaledFeatures(NamedTuple):
+    """Training features (N, d_f) once scaled, how, and means of seen classes (p, d_f)."""
+
+    normaliser: FeatureNormaliser
+    features: NDArray[Any]
+    means: Matrix
+
+
+class Projection(NamedTuple):
+    """A projection W (d_f, d_z) and the iterations it took."""
+
+    W: NDArray[Any]
+    n_iter: int
+
+
+def scale_features(features: NDArray[Any], labels: NDArray[np.int64], steps: str) -> ScaledFeatures:
+    """Learn the steps of `FeatureNormaliser` from training features (N, d_f), and apply them."""
+    normaliser = FeatureNormaliser(steps)
+    F = normaliser.fit_transform(features, labels)
+    seen = np.unique(labels)
+    means = class_means(F, labels, int(seen[-1]) + 1)[seen]
+    return ScaledFeatures(normaliser, F, means)
+
+
+def scale_samples(normaliser: FeatureNormaliser, features: NDArray[Any]) -> NDArray[Any]:
+    """Return new samples (n, d_f), scaled as the training features were and of unit length."""
+    unit: NDArray[Any] = unit_length(normaliser.transform(features))
+    return unit
+
+
+def factor_features(scaled: ScaledFeatures, device: str = "cpu") -> FeatureSpectrum:
+    """Return the spectrum of scaled features, which projections of all settings share."""
+    refuse_all_zero(scaled.features, scaled.normaliser.steps)
+    return FeatureSpectrum(scaled.features, device=device)
+
+
+def refuse_all_zero(F: NDArray[Any], steps: str) -> None:
+    """Refuse scaled training features (N, d_f) from which nothing can be learned."""
+    if not F.any():
+        raise InvalidInput(
+            f"X is all zero once it is normalised by {steps!r}: nothing can be learned from it"
+        )
+
+
+def build_superclasses(
+    semantics: Matrix,
+    names: NDArray[Any],
+    hierarchy: ClassHierarchy | None,
+    *,
+    branching: int,
+    grouping: Any,
+    random_state: int,
+) -> ClassHierarchy | None:
+    """Return the hierarchy of classes: the one given, or clusters of their semantics (C, d_z).
+
+    With fewer than ``branching``² classes there are no clusters, and None is returned.
+    """
+    if hierarchy is not None:
+        return aligned_hierarchy(hierarchy, names)
+    if len(names) < branching**2:
+        return None
+    return ClassHierarchy.from_semantics(
+        semantics, branching, random_state, names=[str(name) for name in names], method=grouping
+    )
+
+
+def learn_projection(
+    spectrum: FeatureSpectrum,
+    vectors: Matrix,
+    labels: NDArray[np.int64],
+    *,
+    alpha: float,
+    beta: float,
+    epsilon: float,
+    gamma: float,
+    n_neighbors: int,
+    max_iter: int,
+    tol: float,
+    device: str,
+) -> Projection:
+    """Learn the projection between features and the vectors (k, d_z) of classes or superclasses.
+
+    ``labels`` (N,) is the row of each sample's vector. With ``beta=0`` vectors stay fixed.
+    """
+    learner = ProjectionLearner(
+        alpha,
+        beta or 0.5,
+        epsilon,
+        gamma,
+        n_neighbors,
+        max_iter,
+        tol,
+        learn_semantics=beta > 0,
+        device=device,
+    )
+    learner.fit(spectrum.features, vectors, labels=labels, spectrum=spectrum)
+    return Projection(learner.W_, learner.n_iter_)
+
+
+def relate_classes(
+    semantics: Matrix,
+    seen: NDArray[np.int64],
+    hierarchy: ClassHierarchy | None,
+    *,
+    decay: float,
+    semantic_weight: float,
+    width: float,
+    run: RunStage,
+) -> Matrix:
+    """Return the kernel of related classes: covariances of all classes with seen ones, (C, p).
+
+    The sum of a squared-exponential kernel over semantics and of one for each superclass layer.
+    """
+    kernel = semantic_weight * run(_semantic_kernel, semantics, seen, width)
+    if hierarchy is None:
+        return kernel
+    total: Matrix = kernel + run(_superclass_kernel, hierarchy, seen, decay)
+    return total
+
+
+def _semantic_kernel(semantics: Matrix, seen: NDArray[np.int64], width: float) -> Matrix:
+    return semantic_kinship(semantics, semantics[seen], width=width)
+
+
+def _superclass_kernel(hierarchy: ClassHierarchy, seen: NDArray[np.int64], decay: float) -> Matrix:
+    return kinship(hierarchy, decay=decay)[:, seen]
+
+
+def correct_prototypes(
+    projection: Projection,
+    means: Matrix,
+    semantics: Matrix,
+    seen: NDArray[np.int64],
+    kernel: Matrix | None,
+    *,
+    noise: float,
+) -> tuple[PrototypeRule, Matrix]:
+    """Learn how semantics become prototypes; return the rule and unit prototypes (C, d_f).
+
+    Projected semantics, corrected by the residuals of related seen classes. Without a ``kernel``
+    (C, p), projected semantics alone.
+    """
+    rule = PrototypeRule.learn(
+        projection.W,
+        semantics[seen],
+        means,
+        None if kernel is None else kernel[seen],
+        shrinkage=noise,
+    )
+    return rule, rule.prototypes(semantics, kernel)
+
+
+def project_superclasses(
+    spectrum: FeatureSpectrum,
+    semantics: Matrix,
+    labels: NDArray[np.int64],
+    hierarchy: ClassHierarchy,
+    settings: dict[str, Any],
+    run: RunStage,
+) -> tuple[list[Matrix], int]:
+    """Return unit projections of the nodes (r_l, d_f) of every layer, and the most iterations.
+
+    A node's vector is the mean of the classes under it; each layer has a projection of its own.
+    """
+    layers, n_iter = [], 1
+    for layer in range(1, hierarchy.n_layers + 1):
+        vectors, nodes = run(_node_vectors, semantics, labels, hierarchy, layer)
+        projection = run(learn_projection, spectrum, vectors, nodes, **settings)
+        layers.append(unit_length(vectors @ projection.W.T))
+        n_iter = max(n_iter, projection.n_iter)
+    return layers, n_iter
+
+
+def _node_vectors(
+    semantics: Matrix, labels: NDArray[np.int64], hierarchy: ClassHierarchy, layer: int
+) -> tuple[Matrix, NDArray[np.int64]]:
+    """Return the mean semantics of a layer's nodes, and the node of every sample."""
+    # From the classes' own vectors: a taxonomy may come without any.
+    nodes = hierarchy.labels(layer)
+    return class_means(semantics, nodes, hierarchy.sizes[layer - 1]), nodes[labels]
+
+
+def penalize_hubs(prototypes: Matrix, means: Matrix, *, weight: float, n_neighbors: int) -> Matrix:
+    """Return what hubness takes off the scores of classes (n,), by prototypes and unit means."""
+    if not weight:
+        return np.zeros(len(prototypes))
+    return weight * hubness(prototypes, means, n_neighbors=n_neighbors)
+
+
+def score_samples(
+    F: NDArray[Any],
+    prototypes: Matrix,
+    hub_penalties: Matrix,
+    seen: NDArray[np.int64] | Sequence[int] = (),
+    seen_penalty: float = 0.0,
+) -> Matrix:
+    """Return scores (n, C) of unit samples (n, d_f): cosines, less penalties of hubs and seen."""
+    scores: Matrix = F @ prototypes.T - hub_penalties
+    if seen_penalty:
+        scores[:, seen] -= seen_penalty
+    return finite_scores(scores)

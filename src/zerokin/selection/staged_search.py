@@ -1,0 +1,116 @@
+"""Staged search: each stage of a search space starts from the best trial of the one before it.
+
+Zero-shot methods are tried on class folds, few-shot methods on episodes: both go through here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zerokin.progress import track
+from zerokin.selection.method import Params, Stage
+
+Fold = TypeVar("Fold")
+Goal = Literal["pure", "generalized", "generalised"]
+Key = tuple[tuple[str, Any], ...]
+
+
+class SearchSpace(Protocol):
+    """A method's name, its default hyper-parameters and its stages of changes."""
+
+    name: str
+    defaults: Params
+    stages: Sequence[Stage]
+
+
+@dataclass
+class Trial:
+    """One setting of the hyper-parameters and what it reached on every validation fold."""
+
+    params: dict[str, Any]
+    unseen: list[float] = field(default_factory=list)
+    harmonic: list[NDArray[np.float64]] = field(default_factory=list)
+    calibrations: NDArray[np.float64] | None = None
+
+    def score(self, goal: Goal) -> float:
+        """Return the mean over folds of unseen accuracy, or of the best common harmonic mean."""
+        if goal == "pure":
+            return float(np.mean(self.unseen))
+        return float(np.mean(self.harmonic, axis=0).max())
+
+    @property
+    def calibration(self) -> float:
+        """The one calibration at which the mean harmonic mean over folds is best."""
+        assert self.calibrations is not None
+        return float(self.calibrations[np.mean(self.harmonic, axis=0).argmax()])
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was chosen for a goal, and everything that was tried."""
+
+    goal: Goal
+    best: Trial
+    trials: Sequence[Trial]
+    seconds: float
+
+
+def search_stages(
+    space: SearchSpace,
+    folds: Sequence[Fold],
+    measure: Callable[[Fold, Sequence[Trial]], Iterable[Trial]],
+    *,
+    goal: Goal,
+    tried: dict[Key, Trial],
+    title: str,
+    quiet: bool = False,
+) -> Selection:
+    """Go through the stages of a search space, keeping the best trial of each.
+
+    Parameters
+    ----------
+    space
+        Defaults, and for each stage the changes to try on top of the best so far.
+    folds
+        What trials are measured on.
+    measure
+        Notes in each of the trials what it reaches on a fold, yielding them as they are done.
+    goal
+        What is best.
+    tried
+        Trials by `trial_key`: those that are there already are not measured again, and those that
+        are measured are added.
+    title
+        What the progress bar says.
+    quiet
+        Show no progress.
+    """
+    started = time.perf_counter()
+    before = set(tried)
+    best = dict(space.defaults)
+    for number, stage in enumerate(space.stages, start=1):
+        wanted = [{**best, **change} for change in stage]
+        new = {trial_key(params): Trial(dict(params)) for params in wanted}
+        new = {key: trial for key, trial in new.items() if key not in tried}
+        trials = list(new.values())
+        if trials:
+            steps = (step for fold in folds for step in measure(fold, trials))
+            total = len(trials) * len(folds)
+            for _ in track(steps, f"{title}, stage {number}", total=total, quiet=quiet):
+                pass
+            tried.update(new)
+        candidates = [tried[trial_key(params)] for params in wanted]
+        best = max(candidates, key=lambda trial: trial.score(goal)).params
+    used = [trial for key, trial in tried.items() if key not in before] or [*tried.values()]
+    return Selection(goal, tried[trial_key(best)], used, time.perf_counter() - started)
+
+
+def trial_key(params: Mapping[str, Any]) -> Key:
+    """Return what a trial is remembered by: the same for the same hyper-parameters in any order."""
+    return tuple(sorted(params.items()))
