@@ -55,6 +55,15 @@ def test_samples_semantics_and_prototypes_with_labels_are_the_same_problem(data)
     assert with_labels.E_.shape == (120, 9)
 
 
+def test_any_rank_past_half_the_features_is_learned():
+    rng = np.random.default_rng(7)
+    F, E = rng.normal(size=(175, 18)), rng.normal(size=(11, 10))[rng.integers(11, size=175)]
+    learner = ProjectionLearner(0.5, 0.5, 0.1, n_neighbors=6, max_iter=3, tol=0.0).fit(F, E)
+    W, found, L = learner.W_, learner.E_, learner.laplacian_
+    left = found @ (0.25 * W.T @ W + 0.5 * np.eye(10)) + 0.1 * (L @ found)
+    np.testing.assert_allclose(left, 0.5 * F @ W + 0.25 * E, atol=1e-8)
+
+
 def test_semantics_that_differ_for_every_sample(data):
     F, prototypes, labels = data
     E = prototypes[labels] + 0.1 * np.random.default_rng(1).normal(size=(120, 9))

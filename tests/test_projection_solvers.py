@@ -94,6 +94,32 @@ def test_threads_share_the_columns(monkeypatch):
     np.testing.assert_allclose(found, E, atol=1e-8)
 
 
+def drawn_shapes(count):
+    """Sizes at which columns of FW come in several goes, and few widths are multiples of blocks."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        d_f = int(rng.integers(5, 71))
+        r = int(rng.integers(d_f // 3, d_f + 12)) + 1
+        yield int(rng.integers(d_f, 2 * d_f + 40)), d_f, r, int(rng.integers(1, 5))
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch:cpu"])
+@pytest.mark.parametrize(("n", "d_f", "r", "cores"), list(drawn_shapes(40)))
+def test_e_step_of_any_width_equals_a_dense_solution(n, d_f, r, cores, device, monkeypatch):
+    monkeypatch.setattr(e_step, "available_cores", lambda: cores)
+    F, prototypes, labels, L = problem(n=n, d_f=d_f, d_z=r + 2, classes=r, seed=r)
+    present, labels = np.unique(labels, return_inverse=True)
+    prototypes = prototypes[present]
+    p = SETTINGS[r % len(SETTINGS)]
+    W, found, values = run(F, prototypes, labels, L, p, 1, device=device)
+    E = dense_e(F, W, prototypes[labels], L, p)
+    np.testing.assert_allclose(found, E, atol=1e-8)
+    wanted = design_objective(
+        *(torch.tensor(a) for a in (F, W, E, prototypes[labels], L.toarray())), p
+    )
+    assert values[-1] == pytest.approx(float(wanted), rel=1e-9)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("p", SETTINGS, ids=str)
 def test_objective_is_the_printed_one_and_its_gradient_vanishes(case, p):
