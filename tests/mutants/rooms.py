@@ -55,7 +55,7 @@ ROOMS = {
             "hierarchy_clustering",
         ),
     ),
-    "metrics": Room(("metrics",), ("evaluation",)),
+    "metrics": Room(("metrics",), ("metrics",)),
     "networks": Room(
         tuple(f"features/networks/{name}.py" for name in HEADS),
         ("networks_chain", "networks_losses", "networks_semantic_head", "networks_joint"),
