@@ -1,8 +1,6 @@
-"""Metrics against plain loops; selection and settings on a made-up data set."""
+"""Selection and settings on a made-up data set."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,62 +9,10 @@ from zerokin.benchmark.settings import Evaluation
 from zerokin.data import ClassTable, Dataset, Provenance, Split
 from zerokin.data.splits import draw_folds, hold_out
 from zerokin.errors import ZerokinError
-from zerokin.metrics.accuracy import harmonic_mean, hit_at, per_class_top1, top1
-from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.zero_shot_space import Ours
 
 RNG = np.random.default_rng(5)
-
-
-def test_accuracies_equal_plain_counting():
-    truth, predicted = RNG.integers(0, 5, 200), RNG.integers(0, 5, 200)
-    assert top1(truth, predicted) == pytest.approx(100 * np.mean(truth == predicted))
-    per_class = [np.mean(predicted[truth == c] == c) for c in range(5)]
-    assert per_class_top1(truth, predicted) == pytest.approx(100 * np.mean(per_class))
-
-
-def test_hits_equal_plain_ranking():
-    scores, truth = RNG.normal(size=(80, 9)), RNG.integers(0, 9, 80)
-    for k in (1, 3, 9):
-        hits = [t in np.argsort(-row)[:k] for t, row in zip(truth, scores, strict=True)]
-        assert hit_at(truth, scores, k) == pytest.approx(100 * np.mean(hits))
-    assert hit_at(np.array([0]), np.zeros((1, 3)), 2) == 0  # a tie is not a hit
-
-
-def curve_by_hand(seen_scores, seen_truth, unseen_scores, unseen_truth, is_unseen, calibration):
-    shift = np.where(is_unseen, 0.0, calibration)
-    return tuple(
-        per_class_top1(truth, (scores - shift).argmax(axis=1))
-        for scores, truth in ((seen_scores, seen_truth), (unseen_scores, unseen_truth))
-    )
-
-
-def made_scores():
-    is_unseen = np.array([False] * 5 + [True] * 3)
-    seen_truth, unseen_truth = RNG.integers(0, 5, 90), RNG.integers(5, 8, 70)
-    seen_scores = RNG.normal(size=(90, 8)) + 1.5 * np.eye(8)[seen_truth]
-    unseen_scores = RNG.normal(size=(70, 8)) + 1.5 * np.eye(8)[unseen_truth]
-    return seen_scores, seen_truth, unseen_scores, unseen_truth, is_unseen
-
-
-def test_the_curve_equals_shifting_the_scores():
-    made = made_scores()
-    curve = SeenUnseenCurve.of(*made)
-    for calibration in (-9.0, -1.0, 0.0, 0.3, 2.0, 9.0):
-        seen, unseen, harmonic = curve.at(calibration)
-        assert (seen, unseen) == pytest.approx(curve_by_hand(*made, calibration))
-        assert harmonic == pytest.approx(harmonic_mean(seen, unseen))
-
-
-def test_the_area_equals_trapezoids_over_every_calibration():
-    made = made_scores()
-    curve = SeenUnseenCurve.of(*made)
-    gaps = np.sort(np.concatenate([curve.seen_gaps, curve.unseen_gaps]))
-    between = [gaps[0] - 1, *((gaps[1:] + gaps[:-1]) / 2), gaps[-1] + 1]
-    points = [curve_by_hand(*made, calibration) for calibration in between]
-    area = sum((u2 - u1) * (s1 + s2) / 2 for (s1, u1), (s2, u2) in pairwise(points))
-    assert curve.area() == pytest.approx(area / 1e4)
 
 
 def made_dataset(seed=0, noise=0.35):

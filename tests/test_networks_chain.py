@@ -238,6 +238,26 @@ def test_shapes(mode, layer_sizes):
     assert [tuple(logits.shape) for logits in outputs.layers] == [(3, size) for size in widths]
 
 
+def test_matrices_start_uniform_within_the_root_of_their_inputs():
+    lstm = TwoStepLSTM(n_below=50, n_here=7, hidden=31)
+    assert not lstm.b.any()
+    for name, inputs in (("W_x_below", 50), ("W_x_here", 7), ("W_h", 31), ("W_c", 31)):
+        values, bound = getattr(lstm, name), inputs**-0.5
+        assert values.shape == (124, inputs)
+        assert values.abs().max() <= bound
+        assert values.max() > 0.9 * bound
+        assert values.min() < -0.9 * bound
+        assert abs(values.mean()) < 0.2 * bound
+
+
+def test_the_smallest_sizes_are_allowed():
+    outputs = HierarchyHead(1, 1, [1], hidden=1)(torch.randn(2, 1))
+    assert (outputs.classes.shape, outputs.layers[0].shape) == ((2, 1), (2, 1))
+    wide = HierarchyHead(3, 4, [2])
+    assert (wide.hidden, wide.mode, wide.n_seen) == (128, "cnn-rnn", 4)
+    assert len(wide(torch.randn(2, 3)).auxiliary) == 1
+
+
 def test_bad_settings_are_named():
     with pytest.raises(InvalidInput, match="unknown mode 'cnn_rnn'; did you mean 'cnn-rnn'"):
         HierarchyHead(4, 6, [3], mode="cnn_rnn")

@@ -6,6 +6,7 @@ import torch
 
 from zerokin.errors import InvalidInput
 from zerokin.features.networks import HeadOutputs, HierarchyHead, hierarchy_loss, semantic_loss
+from zerokin.features.networks.losses import _on_device
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +86,50 @@ def test_reconstruction_counts_mu_times_with_the_layers_weights():
     assert parts["reconstruction 1"].item() == pytest.approx(means[1])
     without, _ = semantic_loss(outputs, CLASSES, LAYERS, [0.7, 0.2])
     assert without.item() == base.item()
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.4, 1.0, 2.0])
+def test_classes_count_by_their_own_weight_and_layers_by_default_three_tenths(weight):
+    outputs = random_outputs()
+    total, parts = hierarchy_loss(outputs, CLASSES, LAYERS, class_weight=weight)
+    layers = sum(part for name, part in parts.items() if name != "classes")
+    assert total.item() == pytest.approx((weight * parts["classes"] + 0.3 * layers).item())
+    if weight == 1:
+        assert total.item() == hierarchy_loss(outputs, CLASSES, LAYERS)[0].item()
+
+
+def test_weights_are_made_on_the_device_of_the_logits():
+    with torch.device("meta"):
+        made = _on_device((0.25, 0.5), torch.float64, torch.device("cpu"))
+    assert (made.tolist(), made.dtype) == ([0.25, 0.5], torch.float64)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.4])
+@pytest.mark.parametrize("settings", [{"class_weight": 0.3}, {"label_smoothing": 0.2}, {}])
+def test_semantic_loss_passes_everything_on(mu, settings):
+    outputs = random_outputs(reconstruction=True)
+    total, parts = semantic_loss(outputs, CLASSES, LAYERS, mu=mu, **settings)
+    base, base_parts = hierarchy_loss(outputs, CLASSES, LAYERS, 0.3, **settings)
+    means = [errors.mean() for errors in outputs.reconstruction]
+    wanted = base + mu * (means[0] + 0.3 * means[1] + 0.3 * means[2])
+    assert total.item() == pytest.approx(wanted.item(), abs=1e-9)
+    assert {name: parts[name] for name in base_parts} == base_parts
+
+
+def test_smoothed_labels_share_the_rest_evenly():
+    outputs = random_outputs(auxiliary=False)
+    total, parts = hierarchy_loss(outputs, CLASSES, LAYERS, [0.7, 0.2], label_smoothing=0.3)
+    wanted = []
+    for logits, labels in zip(
+        (outputs.classes, *outputs.layers), (CLASSES, *LAYERS.T), strict=True
+    ):
+        width = logits.shape[1]
+        every = [surprise(logits, torch.full((3,), one)) for one in range(width)]
+        wanted.append(0.7 * surprise(logits, labels) + 0.3 * sum(every) / width)
+    for part, value in zip(parts.values(), wanted, strict=True):
+        assert part.item() == pytest.approx(value, abs=1e-6)
+    expected = wanted[0] + 0.7 * wanted[1] + 0.2 * wanted[2]
+    assert total.item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_gradients():

@@ -95,6 +95,35 @@ def test_with_an_image_cosines_of_both_spaces_are_averaged(float64, hidden):
             np.testing.assert_allclose(got[row], wanted, rtol=0, atol=1e-6)
 
 
+def test_limits_of_a_heads_settings():
+    head = SemanticHead(1, SEEN, scale=0.5, image_hidden=0)
+    assert head(torch.randn(3, 1)).classes.abs().max() <= 0.5
+    assert not list(head.image.standardise.parameters())
+    assert SemanticHead(2, SEEN).scale == 20
+    for settings, message in (
+        ({"d_f": 0}, "d_f and scale must be above 0: got d_f=0"),
+        ({"scale": float("nan")}, "d_f and scale must be above 0"),
+        ({"image_hidden": -1}, "image_hidden must be 0 or more, or None: got -1"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            SemanticHead(**{"d_f": 2, "seen_semantics": SEEN, **settings})
+
+
+@pytest.mark.parametrize("d_z", [1, 3, 7])
+@pytest.mark.parametrize("hidden", [0, 5])
+def test_images_of_semantics_of_any_width_are_compared_in_full_precision(hidden, d_z):
+    vectors = np.random.default_rng(d_z).normal(size=(6, d_z))
+    head = SemanticHead(9, vectors, image_hidden=hidden).eval()
+    features = torch.randn(11, 9)
+    standard = features.numpy() / np.sqrt(1 + 1e-5)
+    found = head.scores(features, vectors).detach().numpy()
+    for row in range(11):
+        estimate = plain_estimate(head, 0, features[row].numpy())
+        for vector, got in zip(vectors, found[row], strict=True):
+            both = cosine(estimate, vector), cosine(standard[row], plain_image(head, vector))
+            assert got == pytest.approx(sum(both) / 2, abs=1e-5)
+
+
 @pytest.mark.parametrize("centred", [False, True])
 @pytest.mark.parametrize("channels", [None, 3])
 def test_logits_are_scaled_cosines(float64, centred, channels):

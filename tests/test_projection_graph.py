@@ -42,6 +42,35 @@ def test_neighbours_equal_brute_force(dtype, device):
     np.testing.assert_allclose(similarity, cosine, atol=2e-12)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_neighbours_of_drawn_sizes_in_drawn_blocks(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(20, 2500)), int(rng.integers(1, 30))
+    F = clustered(n, int(rng.integers(2, 40)), seed=seed)
+    F[rng.integers(n, size=n // 3)] = F[0]  # crowds of equal rows, beside some zeros
+    F[rng.integers(n, size=n // 9)] = 0
+    k = min(k, n - 1)
+    monkeypatch.setattr(neighbours, "SCORE_BYTES", 4 * n * int(rng.integers(1, n)))
+    near, similarity = nearest_neighbours(F, k)
+    expected, cosine = brute_force(F, k)
+    np.testing.assert_array_equal(near, expected)
+    np.testing.assert_allclose(similarity, cosine, atol=2e-12)
+
+
+@pytest.mark.parametrize("many", [40, 41])
+def test_only_a_long_search_shows_its_progress(many, monkeypatch):
+    told = []
+
+    def track(blocks, *words, quiet, **options):
+        told.append(quiet)
+        return blocks
+
+    monkeypatch.setattr(neighbours, "track", track)
+    monkeypatch.setattr(neighbours, "MANY", many)
+    nearest_neighbours(clustered(40), 3)
+    assert told == [many > 40]
+
+
 def test_blocks_and_scale_of_rows_do_not_matter(monkeypatch):
     F = clustered()
     whole = nearest_neighbours(F, 5)
@@ -114,6 +143,53 @@ def test_more_neighbours_than_samples_means_all_of_them():
     near, _ = nearest_neighbours(np.eye(3) + 0.1, 10)
     assert near.shape == (3, 2)
     assert neighbour_graph(np.ones((1, 4)), 10).nnz == 0
+
+
+def test_heat_of_duplicates_alone_is_one():
+    graph = neighbour_graph(np.ones((4, 3)), 2, weights="heat").toarray()
+    assert set(graph.ravel().tolist()) == {0.0, 1.0}
+    assert neighbour_graph(np.zeros((4, 3)), 2, weights="heat").nnz == 0
+
+
+def path_graph(n, weight=1.0):
+    return sp.diags_array([np.full(n - 1, weight)] * 2, offsets=[-1, 1])
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_symmetry_of_a_graph_is_judged_beside_its_largest_weight(scale):
+    graph = scale * path_graph(5).toarray()
+    graph[1, 2] *= 1 + 1e-7
+    graph[3, 4] = graph[4, 3] = 1e-3 * scale
+    laplacian = normalised_laplacian(sp.csr_array(graph)).toarray()
+    degree = np.sqrt(graph.sum(axis=1))
+    np.testing.assert_allclose(laplacian, np.eye(5) - graph / degree / degree[:, None], atol=1e-6)
+    graph[1, 2] *= 1 + 1e-5
+    with pytest.raises(InvalidInput, match=r"symmetric: give graph.maximum\(graph.T\)"):
+        normalised_laplacian(sp.csr_array(graph))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, bool, np.float32])
+def test_graphs_of_any_numbers_and_empty_ones_have_a_laplacian(kind):
+    graph = sp.csr_array(path_graph(4).astype(kind))
+    expected = csgraph.laplacian(graph.astype(float), normed=True).toarray()
+    np.testing.assert_allclose(normalised_laplacian(graph).toarray(), expected, atol=1e-14)
+    assert normalised_laplacian(sp.csr_array((3, 3), dtype=kind)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("none", "graph must be a sparse array"),
+        (sp.csr_array(np.ones((2, 3))), r"numbers in shape \(N, N\): got float64 of shape"),
+        (sp.coo_array(np.ones(3)), r"numbers in shape \(N, N\)"),
+        (sp.csr_array(np.ones((2, 2)) * 1j), r"numbers in shape \(N, N\): got complex128"),
+        (sp.csr_array(-np.ones((2, 2))), "finite and 0 or more"),
+        (sp.csr_array(np.full((2, 2), np.inf)), "finite and 0 or more"),
+    ],
+)
+def test_what_is_no_graph_is_named(wrong, message):
+    with pytest.raises(InvalidInput, match=message):
+        normalised_laplacian(wrong)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "three"])

@@ -55,6 +55,15 @@ def test_samples_semantics_and_prototypes_with_labels_are_the_same_problem(data)
     assert with_labels.E_.shape == (120, 9)
 
 
+def test_any_rank_past_half_the_features_is_learned():
+    rng = np.random.default_rng(7)
+    F, E = rng.normal(size=(175, 18)), rng.normal(size=(11, 10))[rng.integers(11, size=175)]
+    learner = ProjectionLearner(0.5, 0.5, 0.1, n_neighbors=6, max_iter=3, tol=0.0).fit(F, E)
+    W, found, L = learner.W_, learner.E_, learner.laplacian_
+    left = found @ (0.25 * W.T @ W + 0.5 * np.eye(10)) + 0.1 * (L @ found)
+    np.testing.assert_allclose(left, 0.5 * F @ W + 0.25 * E, atol=1e-8)
+
+
 def test_semantics_that_differ_for_every_sample(data):
     F, prototypes, labels = data
     E = prototypes[labels] + 0.1 * np.random.default_rng(1).normal(size=(120, 9))
@@ -202,5 +211,24 @@ def test_wrong_laplacians_are_named(data):
         fit(sp.eye_array(3))
     with pytest.raises(InvalidInput, match="not symmetric"):
         fit(sp.csr_array(np.triu(np.full((120, 120), -1.0))))
+    for wrong in (5, 1 + 1e-5, -1e-9):
+        with pytest.raises(InvalidInput, match="not that of a graph, normalised"):
+            fit(wrong * sp.eye_array(120))
+    beside = sp.eye_array(120) + sp.csr_array(([1e-5, 1e-5], ([0, 1], [1, 0])), shape=(120, 120))
     with pytest.raises(InvalidInput, match="not that of a graph, normalised"):
-        fit(5 * sp.eye_array(120))
+        fit(beside)
+    with pytest.raises(InvalidInput, match="values that are not finite"):
+        fit(sp.eye_array(120) * np.inf)
+
+
+def test_laplacians_are_taken_up_to_rounding(data):
+    F, prototypes, labels = data
+    exact = FeatureSpectrum(F).laplacian(4)
+    rough = exact.tocsr(copy=True)
+    rough.data *= 1 + 1e-7 * np.random.default_rng(0).uniform(size=len(rough.data))
+    one = ProjectionLearner().fit(F, prototypes, labels=labels, laplacian=exact)
+    other = ProjectionLearner().fit(F, prototypes, labels=labels, laplacian=rough)
+    assert_same(one, other, rtol=1e-4, atol=1e-4)
+    alone = sp.csr_array((120, 120))  # no links at all: nothing to be smooth over
+    free = ProjectionLearner(epsilon=0.3).fit(F, prototypes, labels=labels, laplacian=alone)
+    assert_same(free, ProjectionLearner(epsilon=0.0).fit(F, prototypes, labels=labels))

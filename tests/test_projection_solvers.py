@@ -94,6 +94,32 @@ def test_threads_share_the_columns(monkeypatch):
     np.testing.assert_allclose(found, E, atol=1e-8)
 
 
+def drawn_shapes(count):
+    """Sizes at which columns of FW come in several goes, and few widths are multiples of blocks."""
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        d_f = int(rng.integers(5, 71))
+        r = int(rng.integers(d_f // 3, d_f + 12)) + 1
+        yield int(rng.integers(d_f, 2 * d_f + 40)), d_f, r, int(rng.integers(1, 5))
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch:cpu"])
+@pytest.mark.parametrize(("n", "d_f", "r", "cores"), list(drawn_shapes(40)))
+def test_e_step_of_any_width_equals_a_dense_solution(n, d_f, r, cores, device, monkeypatch):
+    monkeypatch.setattr(e_step, "available_cores", lambda: cores)
+    F, prototypes, labels, L = problem(n=n, d_f=d_f, d_z=r + 2, classes=r, seed=r)
+    present, labels = np.unique(labels, return_inverse=True)
+    prototypes = prototypes[present]
+    p = SETTINGS[r % len(SETTINGS)]
+    W, found, values = run(F, prototypes, labels, L, p, 1, device=device)
+    E = dense_e(F, W, prototypes[labels], L, p)
+    np.testing.assert_allclose(found, E, atol=1e-8)
+    wanted = design_objective(
+        *(torch.tensor(a) for a in (F, W, E, prototypes[labels], L.toarray())), p
+    )
+    assert values[-1] == pytest.approx(float(wanted), rel=1e-9)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("p", SETTINGS, ids=str)
 def test_objective_is_the_printed_one_and_its_gradient_vanishes(case, p):
@@ -197,6 +223,58 @@ def test_conjugate_gradients_stop_column_by_column(arrays):
     for k, shift in enumerate(shifts):
         exact = np.linalg.solve(shift * np.eye(60) + 3.0 * L.toarray(), right[:, k])
         np.testing.assert_allclose(found[:, k], exact, atol=1e-7 * max(np.abs(exact).max(), 1e-3))
+
+
+def test_torch_arrays_stay_on_their_device():
+    """Whatever device is the default: on "meta", arrays have no numbers at all."""
+    with torch.device("meta"):
+        arrays = TorchArrays("torch:cpu")
+        put = arrays.put(np.array([[1.0, 2.0]])[:, ::-1], "float32")
+        made = arrays.empty((2, 3), "float64")
+        sums = arrays.sums_by_label(put, arrays.put(np.array([1]), "int64"), 3)
+    assert {one.device.type for one in (put, made, sums)} == {"cpu"}
+    assert (put.tolist(), put.dtype) == ([[2.0, 1.0]], torch.float32)
+    assert (made.shape, made.dtype) == ((2, 3), torch.float64)
+    assert sums.tolist() == [[0, 0], [2, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_operations_of_numpy_and_torch_equal_plain_ones(seed):
+    rng = np.random.default_rng(seed)
+    rows, width = int(rng.integers(1, 5000)), int(rng.integers(1, 6))
+    left, right = rng.normal(size=(2, rows, width)).astype(np.float32)
+    labels = rng.integers(4, size=rows)
+    columns = int(rng.integers(3, 3000))
+    scores = rng.normal(size=(5, columns)).astype(np.float32)
+    k = int(rng.integers(1, min(columns, 60) + 1))
+    kth = np.sort(scores, axis=1)[:, -k]
+    for arrays in (NumpyArrays(), TorchArrays("cpu")):
+        F, G = arrays.put(left, "float32"), arrays.put(right, "float32")
+        dots = arrays.get(arrays.dots(F, G))
+        wanted = (left.astype(float) * right).sum(axis=0)
+        assert dots.dtype == np.float64
+        np.testing.assert_allclose(dots, wanted, atol=1e-3)
+        sums = arrays.get(arrays.sums_by_label(F, arrays.put(labels, "int64"), 5))
+        wanted = [left[labels == c].sum(axis=0) for c in range(5)]
+        np.testing.assert_allclose(sums, wanted, atol=1e-2)
+        bound = arrays.get(arrays.kth_largest(arrays.put(scores, "float32"), k))
+        assert np.all(bound <= kth)  # at least k reach it, and with few columns no more
+        assert columns > 1024 or np.all(bound == kth)
+        assert np.all((scores >= bound[:, None]).sum(axis=1) < 4 * k + 64)
+        copy = arrays.contiguous(F)
+        copy[:] = 0
+        assert arrays.get(F).any()
+
+
+def test_full_precision_is_asked_for_and_given_back():
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with TorchArrays("cpu").full_precision():
+            assert torch.get_float32_matmul_precision() == "highest"
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def test_w_step_alone_equals_solve_sylvester():

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.linalg
 from safetensors.numpy import load_file, save_file
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -51,6 +52,54 @@ def test_classes_never_shown_are_named(inference):
     named = model.predict(NEW)
     assert np.mean(named == np.array(NAMES)[TRUTH]) > 0.8
     assert set(model.predict(NEW)) <= set(NAMES[SEEN:])
+
+
+def expected_prototypes(model, means):
+    """Prototypes by the formula of ``zerokin.classifiers.kin``, class by class."""
+    semantics = Z / np.linalg.norm(Z, axis=1, keepdims=True)
+    E = semantics[LABELS]
+    F = X / np.linalg.norm(X, axis=1, keepdims=True)
+    left = (1 - model.alpha) * F.T @ F + model.gamma * np.eye(D_F)
+    W = scipy.linalg.solve_sylvester(left, model.alpha * E.T @ E, F.T @ E)
+    projected = semantics @ W.T
+    projected *= np.sum(projected[:SEEN] * means) / np.sum(projected[:SEEN] ** 2)
+    if model.inference == "kin":
+        squares = ((semantics[:, None] - semantics[None]) ** 2).sum(axis=2)
+        median = np.median([squares[a, b] for a in range(SEEN) for b in range(a)])
+        K = model.kin_semantics * np.exp(-squares / (model.kin_width * median))
+        for layer in range(1, model.hierarchy_.n_layers + 1):
+            nodes = model.hierarchy_.labels(layer)
+            K += model.kin_decay ** (layer - 1) * (nodes[:, None] == nodes)
+        noisy = K[:SEEN, :SEEN] + model.kin_shrinkage * np.eye(SEEN)
+        projected = projected + K[:, :SEEN] @ np.linalg.solve(noisy, means - projected[:SEEN])
+    return projected / np.linalg.norm(projected, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("inference", ["kin", "flat"])
+def test_prototypes_and_scores_are_those_of_the_formula(inference):
+    rng = np.random.default_rng(4)
+    for _ in range(4):
+        model = fitted(
+            inference=inference,
+            alpha=rng.uniform(0.1, 0.9),
+            kin_semantics=rng.uniform(0.2, 4),
+            kin_width=rng.uniform(0.2, 2),
+            kin_decay=rng.uniform(0.2, 0.9),
+            kin_shrinkage=rng.uniform(0.2, 3),
+            hub_weight=rng.uniform(0.1, 0.6),
+            hub_neighbors=int(rng.integers(1, 7)),
+            calibration=rng.uniform(0.1, 0.4),
+        )
+        F = X / np.linalg.norm(X, axis=1, keepdims=True)
+        means = np.stack([F[c == LABELS].mean(axis=0) for c in range(SEEN)])
+        prototypes = expected_prototypes(model, means)
+        np.testing.assert_allclose(model.prototypes_, prototypes, atol=1e-8)
+        means /= np.linalg.norm(means, axis=1, keepdims=True)
+        hubs = np.sort(prototypes @ means.T, axis=1)[:, -model.hub_neighbors :].mean(axis=1)
+        new = NEW / np.linalg.norm(NEW, axis=1, keepdims=True)
+        scores = new @ prototypes.T - model.hub_weight * hubs
+        scores[:, :SEEN] -= model.calibration
+        np.testing.assert_allclose(model.decision_function(NEW), scores, atol=1e-8)
 
 
 def test_labels_by_name_and_by_position_are_the_same():

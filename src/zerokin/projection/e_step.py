@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from zerokin.compute.machine import available_cores
-from zerokin.projection.arrays import Array, Arrays
+from zerokin.projection.arrays import Array, Arrays, row_blocks
 from zerokin.projection.conjugate_gradients import solve_shifted
 from zerokin.projection.objective import Parameters
 
@@ -143,12 +143,12 @@ def solve_e(
         )
 
     sums: list[Sums] = []
-    for first in range(0, W.shape[1], width):
+    for held in row_blocks(W.shape[1], width):
         # As (WᵀFᵀ)ᵀ, where the tall factor comes second, BLAS is faster by a fifth and more.
-        image = (W[:, first : first + width].T @ F.T).T
+        image = (W[:, held].T @ F.T).T
         parts = [
-            (image[:, at : at + block], slice(first + at, min(first + at + block, W.shape[1])))
-            for at in range(0, image.shape[1], block)
+            (image[:, part], slice(held.start + part.start, held.start + part.stop))
+            for part in row_blocks(image.shape[1], block)
         ]
         sums += arrays.each(lambda part: solve_columns(*part), parts, workers)
         del image, parts

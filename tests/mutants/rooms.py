@@ -1,0 +1,77 @@
+"""Which sources are mutated, and which tests must notice: those of the same room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "zerokin"
+TESTS = ROOT / "tests"
+
+
+class Room(NamedTuple):
+    """A part of the sources and the tests that hold it.
+
+    Parameters
+    ----------
+    sources
+        Folders or files below ``src/zerokin``. Their docstring examples are tests, too.
+    tests
+        Names of test files, without ``test_`` and ``.py``.
+    """
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    def source_files(self) -> list[str]:
+        """Files to mutate, as paths below ``src/zerokin``."""
+        found: list[Path] = []
+        for name in self.sources:
+            path = SOURCES / name
+            found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        return [path.relative_to(SOURCES).as_posix() for path in found]
+
+    def test_files(self) -> list[Path]:
+        """Test files that exist."""
+        return [TESTS / f"test_{name}.py" for name in self.tests]
+
+
+HEADS = ("hierarchy_head", "semantic_head", "lstm_cell", "losses")
+
+ROOMS = {
+    "projection": Room(
+        ("projection",), ("projection_graph", "projection_learner", "projection_solvers")
+    ),
+    "hierarchy": Room(
+        ("hierarchy",),
+        (
+            "hierarchy_layers",
+            "hierarchy_wordnet",
+            "hierarchy_class",
+            "hierarchy_alignment",
+            "hierarchy_taxonomy",
+            "hierarchy_saved",
+            "hierarchy_clustering",
+        ),
+    ),
+    "metrics": Room(("metrics",), ("metrics",)),
+    "networks": Room(
+        tuple(f"features/networks/{name}.py" for name in HEADS),
+        ("networks_chain", "networks_losses", "networks_semantic_head", "networks_joint"),
+    ),
+    "classifiers": Room(
+        ("classifiers",),
+        (
+            "recognition_parts",
+            "class_removal",
+            "zero_shot_classifier",
+            "classifier_roundtrip",
+            "finite_scores",
+            "few_shot_classifier",
+            "few_shot_generalised",
+            "hierarchy_alignment",
+        ),
+    ),
+    "selection": Room(("selection",), ("fitting", "evaluation", "ours_in_harness")),
+}
