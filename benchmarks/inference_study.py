@@ -14,9 +14,9 @@ import numpy as np
 
 import zerokin
 from zerokin.classifiers.hubness import hubness
-from zerokin.classifiers.kin import kinship, semantic_kinship
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.classifiers.pruning import surviving_classes
+from zerokin.classifiers.residual_correction import semantic_kernel, superclass_kernel
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
 from zerokin.metrics.accuracy import per_class_top1
@@ -54,13 +54,13 @@ class Fold:
         W = self.project(nodes, tree.labels(layer)[self.labels])
         return self.test @ unit_length(nodes @ W.T).T
 
-    def class_scores(self, kin=None, shrinkage=4.0, hub=False):
+    def class_scores(self, kin=None, noise=4.0, hub=False):
         rule = PrototypeRule.learn(
             self.W,
             self.Z[self.S],
             self.means,
             None if kin is None else kin[self.S],
-            shrinkage=shrinkage,
+            noise=noise,
         )
         P = rule.prototypes(self.Z, kin)
         off = 0.0
@@ -115,28 +115,26 @@ def study(fold, branching, accuracies, recalls):
             )
         accuracies[f"soft sum, layers normalised, weight {weight}"].append(fold.accuracy(soft))
     for method, one in trees.items():
-        kin = kinship(one, decay=0.5)[:, fold.S]
+        kin = superclass_kernel(one, decay=0.5)[:, fold.S]
         accuracies[f"superclass offsets ({method})"].append(fold.accuracy(fold.class_scores(kin)))
-    near = SIMILAR * semantic_kinship(fold.Z, fold.Z[fold.S], width=WIDTH)
-    tree_kin = kinship(trees["agglomerative"], decay=0.5)[:, fold.S]
+    near = SIMILAR * semantic_kernel(fold.Z, fold.Z[fold.S], width=WIDTH)
+    tree_kin = superclass_kernel(trees["agglomerative"], decay=0.5)[:, fold.S]
     accuracies["offsets by similar semantics"].append(
-        fold.accuracy(fold.class_scores(near, shrinkage=1.0))
+        fold.accuracy(fold.class_scores(near, noise=1.0))
     )
-    accuracies["both offsets"].append(
-        fold.accuracy(fold.class_scores(near + tree_kin, shrinkage=1.0))
-    )
+    accuracies["both offsets"].append(fold.accuracy(fold.class_scores(near + tree_kin, noise=1.0)))
     accuracies["flat search, hubness corrected"].append(fold.accuracy(fold.class_scores(hub=True)))
     for method, one in trees.items():
-        kin = kinship(one, decay=0.5)[:, fold.S]
+        kin = superclass_kernel(one, decay=0.5)[:, fold.S]
         scores = fold.class_scores(kin, hub=True)
         accuracies[f"superclass offsets ({method}), hubness corrected"].append(
             fold.accuracy(scores)
         )
     accuracies["offsets by similar semantics, hubness corrected"].append(
-        fold.accuracy(fold.class_scores(near, shrinkage=1.0, hub=True))
+        fold.accuracy(fold.class_scores(near, noise=1.0, hub=True))
     )
     accuracies["both offsets, hubness corrected"].append(
-        fold.accuracy(fold.class_scores(near + tree_kin, shrinkage=1.0, hub=True))
+        fold.accuracy(fold.class_scores(near + tree_kin, noise=1.0, hub=True))
     )
 
 

@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long a test takes depends on who else uses the machine: nothing may fail by that.
+settings.register_profile("zerokin", deadline=None)
+settings.load_profile("zerokin")
 
 # Scripts that tests start as processes of their own: they hold no examples to run.
 collect_ignore_glob = ["killed_*.py", "shared_*.py", "served.py", "attacks/visitor.py"]

@@ -13,6 +13,7 @@ from zerokin.data import ClassTable, Dataset, Provenance, Split
 from zerokin.data.splits import draw_folds, hold_out
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.recognizer.choosing import calibrate
 from zerokin.recognizer.confidence import NONE_OF_THESE, answer
 from zerokin.recognizer.confidence.calibration import AnswerCalibration
 from zerokin.recognizer.confidence.fitting import AnswerFitter, fit_answers
@@ -245,3 +246,20 @@ def test_wrong_options_are_refused(dataset, options, message):
 def test_pruning_has_no_probabilities(dataset):
     with pytest.raises(InvalidInput, match="inference='paper'"):
         fit_answers(dataset, {"inference": "paper"}, quiet=True)
+
+
+def test_both_kinds_of_candidates_are_learned_from_one_fit_of_each_fold(dataset, monkeypatch):
+    fits, fit = [], ZeroShotClassifier.fit
+
+    def counted(self, *args, **kwargs):
+        fits.append(self)
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(ZeroShotClassifier, "fit", counted)
+    found = calibrate(dataset, PARAMS, None, random_state=0, quiet=True)
+    assert len(fits) == len(dataset.split.folds)
+    for kind, calibration in found.items():
+        alone = fit_answers(dataset, PARAMS, candidates=kind, quiet=True)
+        assert calibration.candidates == kind
+        assert calibration.temperature == alone.temperature
+        assert calibration.fitted_on == alone.fitted_on

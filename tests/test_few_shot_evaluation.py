@@ -125,8 +125,8 @@ def test_row_says_what_was_measured_and_how_it_was_chosen():
 
 
 def test_without_superclasses_no_kin_moves_a_prototype(monkeypatch):
-    monkeypatch.setattr("zerokin.classifiers.stages.kinship", None)
-    monkeypatch.setattr("zerokin.classifiers.stages.semantic_kinship", None)
+    monkeypatch.setattr("zerokin.classifiers.stages.superclass_kernel", None)
+    monkeypatch.setattr("zerokin.classifiers.stages.semantic_kernel", None)
     method = find_few_shot_methods(["ours-flat"])[0]
     plan = EpisodePlan(shots=1, queries=3, episodes=4, validation_episodes=4)
     row, selection = FewShotEvaluation(DATASET, plan, quiet=True).run(method)

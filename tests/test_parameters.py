@@ -44,6 +44,7 @@ from zerokin.recognizer.confidence.fitting import AnswerFitter
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.risk_map import RiskMap
+from zerokin.selection.class_fold_search import ClassFoldSearch
 
 NOT_NUMBERS = [np.nan, np.inf, -np.inf, "0.5", "3", None, [1], True, np.True_, 1j, b"1", {}]
 UNKNOWN_DATA = object.__new__(Dataset)  # which nothing may look into before arguments are checked
@@ -70,6 +71,7 @@ USED = {
     Question: Question,
     EpisodePlan: lambda **p: FewShotEvaluation(UNKNOWN_DATA, EpisodePlan(**p)),
     FewShotEvaluation: made(FewShotEvaluation, dataset=UNKNOWN_DATA, plan=EpisodePlan()),
+    ClassFoldSearch: lambda **p: ClassFoldSearch(**p).prepare(UNKNOWN_DATA),
     AnswerFitter: made(AnswerFitter, dataset=UNKNOWN_DATA, classifier_params={}),
     AnswerCalibration: made(AnswerCalibration, **vars(CALIBRATION)),
     RiskMap: made(RiskMap, probability=(0.5,), risk=(0.5,)),

@@ -9,11 +9,15 @@ import pytest
 
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions, class_names
 from zerokin.classifiers.hubness import hubness
-from zerokin.classifiers.kin import kin_residuals, kinship, semantic_kinship
 from zerokin.classifiers.nearest_prototype import cosine_scores, nearest_prototype
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.classifiers.pruning import surviving_classes
 from zerokin.classifiers.ranking import ranked
+from zerokin.classifiers.residual_correction import (
+    semantic_kernel,
+    superclass_kernel,
+    weigh_residuals,
+)
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 
@@ -23,7 +27,7 @@ TREE = ClassHierarchy.from_semantics(Z, 2)
 
 
 def test_kinship_counts_shared_superclasses():
-    K = kinship(TREE, decay=0.3)
+    K = superclass_kernel(TREE, decay=0.3)
     for a, b in itertools.product(range(24), repeat=2):
         expected = sum(
             0.3 ** (layer - 1)
@@ -45,8 +49,8 @@ def test_offsets_are_the_posterior_mean_of_superclass_effects():
     design = np.hstack(columns)
     gram = design[seen].T @ design[seen] + shrinkage * np.eye(design.shape[1])
     effects = np.linalg.solve(gram, design[seen].T @ (means - projected[seen]))
-    K = kinship(TREE, decay=decay)
-    residuals = kin_residuals(projected[seen], means, K[:18, :18], shrinkage=shrinkage)
+    K = superclass_kernel(TREE, decay=decay)
+    residuals = weigh_residuals(projected[seen], means, K[:18, :18], noise=shrinkage)
     np.testing.assert_allclose(K[:, :18] @ residuals, design @ effects, atol=1e-10)
 
 
@@ -54,15 +58,15 @@ def test_without_noise_a_class_alone_in_its_superclasses_gets_its_mean():
     alone = ClassHierarchy([[0, 1, 2]])
     means = RNG.normal(size=(3, 4))
     W, semantics = RNG.normal(size=(4, 2)), RNG.normal(size=(3, 2))
-    K = kinship(alone, decay=1.0)
-    rule = PrototypeRule.learn(W, semantics, means, K, shrinkage=1e-12)
+    K = superclass_kernel(alone, decay=1.0)
+    rule = PrototypeRule.learn(W, semantics, means, K, noise=1e-12)
     expected = means / np.linalg.norm(means, axis=1, keepdims=True)
     np.testing.assert_allclose(rule.prototypes(semantics, K), expected, atol=1e-9)
 
 
 def test_without_kin_prototypes_are_the_directions_of_projected_semantics():
     W, semantics, means = RNG.normal(size=(4, 6)), Z[:5], RNG.normal(size=(5, 4))
-    prototypes = PrototypeRule.learn(W, semantics, means, None, shrinkage=1).prototypes(Z, None)
+    prototypes = PrototypeRule.learn(W, semantics, means, None, noise=1).prototypes(Z, None)
     for row, z in zip(prototypes, Z, strict=True):
         direction = W @ z
         sign = np.sign(np.sum((semantics @ W.T) * means))
@@ -101,7 +105,7 @@ def test_semantic_kinship_is_a_gaussian_of_the_median_distance(seed):
     classes, seen = rng.normal(size=(int(rng.integers(2, 9)), 3)), rng.normal(size=(2 + seed, 3))
     width = rng.uniform(0.2, 3)
     among = [np.sum((a - b) ** 2) for a, b in itertools.combinations(seen, 2)]
-    found = semantic_kinship(classes, seen, width=width)
+    found = semantic_kernel(classes, seen, width=width)
     for a, b in itertools.product(range(len(classes)), range(len(seen))):
         near = np.exp(-np.sum((classes[a] - seen[b]) ** 2) / (width * np.median(among)))
         assert found[a, b] == pytest.approx(near)
@@ -109,7 +113,7 @@ def test_semantic_kinship_is_a_gaussian_of_the_median_distance(seed):
 
 def test_semantic_kinship_of_one_seen_class_takes_the_width_itself():
     for seen in (np.zeros((1, 2)), np.zeros((3, 2))):
-        found = semantic_kinship(np.array([[1.0, 2.0]]), seen, width=0.7)
+        found = semantic_kernel(np.array([[1.0, 2.0]]), seen, width=0.7)
         np.testing.assert_allclose(found, np.exp(-5 / 0.7))
 
 

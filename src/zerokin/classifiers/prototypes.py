@@ -1,4 +1,4 @@
-"""Class prototypes in feature space: projected semantics, moved by what their kin tell."""
+"""Class prototypes in feature space: projected semantics, corrected by residuals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.classifiers.kin import kin_residuals, length_factor
+from zerokin.classifiers.residual_correction import length_factor, weigh_residuals
 from zerokin.features.normaliser import unit_length
 
 Matrix = NDArray[np.float64]
@@ -23,7 +23,7 @@ class PrototypeRule:
     projection
         (d_f, d_z) W, scaled to the length of the seen means.
     residuals
-        (p, d_f) what each seen class passes on to its kin, or None without kin.
+        (p, d_f) regression weights of the seen residuals, or None without correction.
     """
 
     projection: Matrix
@@ -35,25 +35,25 @@ class PrototypeRule:
         W: NDArray[Any],
         semantics: Matrix,
         means: Matrix,
-        kin: Matrix | None,
+        kernel: Matrix | None,
         *,
-        shrinkage: float,
+        noise: float,
     ) -> PrototypeRule:
         """Learn from W (d_f, d_z) and the seen classes' semantics (p, d_z) and means (p, d_f).
 
-        ``kin`` is the kinship (p, p) of the seen classes, or None for projections alone.
+        ``kernel`` is the covariance (p, p) of the seen classes, or None for projections alone.
         """
         projected = semantics @ W.T
         factor = length_factor(projected, means)
         scaled = np.asarray(W, dtype=np.float64) * factor
-        if kin is None:
+        if kernel is None:
             return cls(scaled, None)
-        return cls(scaled, kin_residuals(projected * factor, means, kin, shrinkage=shrinkage))
+        return cls(scaled, weigh_residuals(projected * factor, means, kernel, noise=noise))
 
-    def prototypes(self, semantics: Matrix, kin: Matrix | None) -> Matrix:
-        """Return unit prototypes (n, d_f) of classes by semantics (n, d_z) and kinship (n, p)."""
+    def prototypes(self, semantics: Matrix, kernel: Matrix | None) -> Matrix:
+        """Return unit prototypes (n, d_f) by semantics (n, d_z) and covariances (n, p)."""
         projected = semantics @ self.projection.T
-        if self.residuals is not None and kin is not None:
-            projected = projected + kin @ self.residuals
+        if self.residuals is not None and kernel is not None:
+            projected = projected + kernel @ self.residuals
         unit: Matrix = unit_length(projected)
         return unit

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from zerokin.classifiers.finite_scores import finite_scores
 from zerokin.classifiers.hubness import hubness
-from zerokin.classifiers.kin import kinship, semantic_kinship
 from zerokin.classifiers.memo import RunStage
 from zerokin.classifiers.prototypes import PrototypeRule
+from zerokin.classifiers.residual_correction import semantic_kernel, superclass_kernel
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
 from zerokin.features.normaliser import FeatureNormaliser, unit_length
@@ -169,19 +169,21 @@ def relate_classes(
 
     The sum of a squared-exponential kernel over semantics and of one for each superclass layer.
     """
-    kernel = semantic_weight * run(_semantic_kernel, semantics, seen, width)
+    kernel = semantic_weight * run(_with_seen_semantics, semantics, seen, width)
     if hierarchy is None:
         return kernel
-    total: Matrix = kernel + run(_superclass_kernel, hierarchy, seen, decay)
+    total: Matrix = kernel + run(_with_seen_superclasses, hierarchy, seen, decay)
     return total
 
 
-def _semantic_kernel(semantics: Matrix, seen: NDArray[np.int64], width: float) -> Matrix:
-    return semantic_kinship(semantics, semantics[seen], width=width)
+def _with_seen_semantics(semantics: Matrix, seen: NDArray[np.int64], width: float) -> Matrix:
+    return semantic_kernel(semantics, semantics[seen], width=width)
 
 
-def _superclass_kernel(hierarchy: ClassHierarchy, seen: NDArray[np.int64], decay: float) -> Matrix:
-    return kinship(hierarchy, decay=decay)[:, seen]
+def _with_seen_superclasses(
+    hierarchy: ClassHierarchy, seen: NDArray[np.int64], decay: float
+) -> Matrix:
+    return superclass_kernel(hierarchy, decay=decay)[:, seen]
 
 
 def correct_prototypes(
@@ -203,7 +205,7 @@ def correct_prototypes(
         semantics[seen],
         means,
         None if kernel is None else kernel[seen],
-        shrinkage=noise,
+        noise=noise,
     )
     return rule, rule.prototypes(semantics, kernel)
 

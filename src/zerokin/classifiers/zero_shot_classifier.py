@@ -76,7 +76,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The hierarchy's t, and ``"kmeans"`` or ``"agglomerative"``, where `fit` is given none. With
         fewer than t² classes there are no superclasses.
     inference
-        ``"kin"``: prototypes are moved as those of their kin miss (see `zerokin.classifiers.kin`).
+        ``"kin"``: projected semantics, corrected by the residuals of related seen classes
+        (Gaussian-process regression: see `zerokin.classifiers.residual_correction`).
         ``"flat"``: projected semantics alone. ``"paper"``: projected semantics of the classes under
         the ``top_k`` best superclasses of every layer, from the top down.
     kin_decay

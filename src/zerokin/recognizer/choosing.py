@@ -55,17 +55,10 @@ def calibrate(
     quiet: bool,
 ) -> dict[str, AnswerCalibration]:
     """Learn how far answers can be trusted, for all candidates and for unseen ones alone."""
-    return {
-        kind: AnswerFitter(
-            dataset,
-            params,
-            candidates=kind,
-            hierarchy=hierarchy,
-            random_state=random_state,
-            quiet=quiet,
-        ).calibration()
-        for kind in get_args(Kind)
-    }
+    fitter = AnswerFitter(
+        dataset, params, hierarchy=hierarchy, random_state=random_state, quiet=quiet
+    )
+    return {kind: fitter.with_candidates(kind).calibration() for kind in get_args(Kind)}
 
 
 def measure(model: ZeroShotClassifier, dataset: Dataset) -> dict[str, float] | None:

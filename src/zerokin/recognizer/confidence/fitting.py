@@ -8,8 +8,9 @@ else of the data set is touched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,16 @@ class AnswerFold:
         # A fold holds out every picture of its validation classes, so that pictures suffice.
         apart = ~np.isin(self.samples, other.samples)
         return self.scored.where(apart) if apart.any() else None
+
+
+class FoldScores(NamedTuple):
+    """Scores (n, C) of a fold's held-out samples, of unseen and seen classes; positions in it."""
+
+    scores: NDArray[np.float64]
+    truth: NDArray[np.int64]
+    samples: NDArray[np.int64]
+    is_unseen: NDArray[np.bool_]
+    unseen: NDArray[np.int64]
 
 
 class AnswerFitter:
@@ -140,7 +151,16 @@ class AnswerFitter:
         numbers = track(
             range(1, n_folds + 1), "scoring validation folds", total=n_folds, quiet=quiet
         )
-        self.folds = [self._score(number) for number in numbers]
+        self._scores = [self._score(number) for number in numbers]
+        self.folds = [self._among_candidates(scores) for scores in self._scores]
+
+    def with_candidates(self, candidates: Kind) -> AnswerFitter:
+        """Return a fitter for other candidates; the folds are not scored again."""
+        check_arguments(self._parameter_ranges, candidates=candidates)
+        other = copy(self)
+        other.candidates = candidates
+        other.folds = [other._among_candidates(scores) for scores in self._scores]
+        return other
 
     def calibration(self) -> AnswerCalibration:
         """Learn from all folds."""
@@ -156,9 +176,9 @@ class AnswerFitter:
                 pairs.append((fold, self._learn(others, parts)))
         return pairs
 
-    def _score(self, number: int) -> AnswerFold:
+    def _score(self, number: int) -> FoldScores:
         fold = self.dataset.fold(number, seed=int(self.params["random_state"]))
-        split, seen = fold.split, self.dataset.seen
+        split = fold.split
         model = ZeroShotClassifier(**self.params).fit(
             fold.finite_features(split.train), fold.training_labels(), semantics=fold.classes
         )
@@ -166,13 +186,17 @@ class AnswerFitter:
         is_unseen = np.arange(len(samples)) < len(split.test_unseen)
         scores = model.decision_function(fold.finite_features(samples))
         truth = fold.evaluation_labels(samples)
-        weights = balanced_weights(is_unseen, self.unseen_share)
-        chosen, asked = np.arange(len(seen)), np.ones(len(samples), dtype=bool)
+        return FoldScores(scores, truth, samples, is_unseen, fold.unseen)
+
+    def _among_candidates(self, fold: FoldScores) -> AnswerFold:
+        seen, scores = self.dataset.seen, fold.scores
+        weights = balanced_weights(fold.is_unseen, self.unseen_share)
+        chosen, asked = np.arange(len(seen)), np.ones(len(fold.samples), dtype=bool)
         if self.candidates == "unseen":
-            chosen, asked = fold.unseen, is_unseen
+            chosen, asked = fold.unseen, fold.is_unseen
         return AnswerFold(
-            Scored(scores[asked][:, chosen], seen[chosen], seen[truth[asked]], weights[asked]),
-            samples[asked],
+            Scored(scores[asked][:, chosen], seen[chosen], seen[fold.truth[asked]], weights[asked]),
+            fold.samples[asked],
             seen[fold.unseen],
             typicality(scores),
             weights,

@@ -1,16 +1,16 @@
-"""What its kin tell of an unseen class: where seen classes lie beside their projections.
+"""Residual correction: Gaussian-process regression of where classes lie beside their projections.
 
-The projection of a seen class's semantics misses the mean of its pictures by some residual.
+The projection P of a seen class's semantics misses the mean M of its samples by a residual.
 Classes of one superclass miss in similar directions, and so do classes of similar semantics. So
-each superclass gets an offset, learned from the seen classes below it and added to the projections
-of all, unseen ones included, and a smooth function of the semantics is learned beside. With
-offsets drawn around zero with variance w_l on layer l, a Gaussian process of variance ω over
-semantics, and residuals observed with noise λ, the best guess is
+the residuals of seen classes S are regressed on the classes: the prior covariance K of two
+classes has a term of variance w_l for every superclass layer l on which they share a node, and a
+squared-exponential term of variance ω over semantics; residuals are observed with noise variance
+λ. The posterior mean, added to the projections of all classes, unseen ones included, is
 
     P + K[:, S] (K[S, S] + λI)⁻¹ (M − P)[S]
     K[c, d] = Σ_l w_l · [c and d share a node of l] + ω exp(−‖z_c − z_d‖² / width)
 
-for projections P, means M of the seen classes S, and w_l = decay^(l−1).
+with w_l = decay^(l−1).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from zerokin.hierarchy import ClassHierarchy
 Matrix = NDArray[np.float64]
 
 
-def kinship(hierarchy: ClassHierarchy, *, decay: float) -> Matrix:
-    """Return how much superclass two classes share: K (C, C), each layer worth ``decay`` as much.
+def superclass_kernel(hierarchy: ClassHierarchy, *, decay: float) -> Matrix:
+    """Return the covariance of classes by shared superclasses, (C, C); layer l has decay^(l−1).
 
     Examples
     --------
     >>> tree = ClassHierarchy([[0, 0, 1, 2], [0, 0, 0, 1]])
-    >>> kinship(tree, decay=0.5)
+    >>> superclass_kernel(tree, decay=0.5)
     array([[1.5, 1.5, 0.5, 0. ],
            [1.5, 1.5, 0.5, 0. ],
            [0.5, 0.5, 1.5, 0. ],
@@ -42,16 +42,16 @@ def kinship(hierarchy: ClassHierarchy, *, decay: float) -> Matrix:
     return total
 
 
-def semantic_kinship(Z: Matrix, seen: Matrix, *, width: float) -> Matrix:
-    """Return exp(−‖z − s‖² / (width · m)) of classes (C, d_z) with the seen ones (p, d_z).
+def semantic_kernel(Z: Matrix, seen: Matrix, *, width: float) -> Matrix:
+    """Return the squared-exponential kernel of classes (C, d_z) with the seen ones (p, d_z).
 
-    m is the median squared distance of seen classes, so that a width means the same for
-    any semantics.
+    It is exp(−‖z − s‖² / (width · m)). m is the median squared distance of seen classes, so that a
+    width means the same for any semantics.
 
     Examples
     --------
     >>> Z = np.array([[0.0], [2.0], [4.0]])
-    >>> semantic_kinship(Z, Z, width=1.0).round(3)      # the median squared distance is 4
+    >>> semantic_kernel(Z, Z, width=1.0).round(3)      # the median squared distance is 4
     array([[1.   , 0.368, 0.018],
            [0.368, 1.   , 0.368],
            [0.018, 0.368, 1.   ]])
@@ -68,10 +68,10 @@ def _squared_distances(one: Matrix, other: Matrix) -> Matrix:
     return squares.clip(min=0)
 
 
-def kin_residuals(projected: Matrix, means: Matrix, kin: Matrix, *, shrinkage: float) -> Matrix:
-    """Return what each seen class passes on to its kin: (K + λI)⁻¹ (M − P), (p, d).
+def weigh_residuals(projected: Matrix, means: Matrix, kernel: Matrix, *, noise: float) -> Matrix:
+    """Return the regression weights of the seen classes: (K + λI)⁻¹ (M − P), (p, d).
 
-    A class's offset is the sum of these, weighted by its kinship with each seen class.
+    A class's correction is the sum of these, weighted by its covariance with each seen class.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def kin_residuals(projected: Matrix, means: Matrix, kin: Matrix, *, shrinkage: f
         (p, d) projections P of the seen classes' semantics.
     means
         (p, d) means M of the seen classes' samples.
-    kin
-        (p, p) kinship K of the seen classes.
-    shrinkage
-        λ: the larger, the nearer to no offsets at all.
+    kernel
+        (p, p) covariance K of the seen classes.
+    noise
+        λ: the larger, the nearer to no correction at all.
     """
-    noisy = kin + shrinkage * np.eye(len(kin))
+    noisy = kernel + noise * np.eye(len(kernel))
     return np.asarray(np.linalg.solve(noisy, means - projected), dtype=np.float64)
 
 
