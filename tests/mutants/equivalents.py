@@ -6,7 +6,6 @@ Blocks of three lines, parted by an empty one: file and function, the change, th
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from .mutations import Mutant
@@ -27,5 +26,4 @@ def is_equivalent(mutant: Mutant, equivalents: dict[tuple[str, ...], str]) -> bo
     """Tell whether a mutant is on the list."""
     if mutant.key() in equivalents:
         return True
-    is_number = re.fullmatch(r"-?[\d.]+(e-?\d+)?", mutant.before) is not None
-    return is_number and (mutant.file, mutant.where, "any number") in equivalents
+    return mutant.is_number() and (mutant.file, mutant.where, "any number") in equivalents
