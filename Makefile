@@ -5,12 +5,13 @@
 # make notebook   turns the tutorial into build/tutorial.ipynb, outputs and pictures included
 # make fuzz   feeds every reader thousands of mutated files
 # make kills  kills commands at random moments and looks at what is left
+# make mutants   changes the sources in small ways and looks whether tests notice
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit docs notebook fuzz kills test-browser clean
+.PHONY: demo test lint types unit docs notebook fuzz kills mutants test-browser clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.ready
@@ -46,6 +47,9 @@ fuzz: $(VENV)/.ready-dev
 
 kills: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.kills --seed 0 --kills 200
+
+mutants: $(VENV)/.ready-dev
+	$(BIN)/python -m tests.mutants --seed 0 --mutants 200
 
 test-browser: $(VENV)/.ready-browser
 	{ command -v chromium && command -v nginx && command -v openssl; } >/dev/null \

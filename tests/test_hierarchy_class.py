@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.naming import distinctive_names
 
 
 @pytest.fixture(scope="module")
@@ -217,3 +218,21 @@ def test_nodes_that_nothing_sets_apart_keep_their_numbers() -> None:
 
 def test_repr_says_what_is_there(tree: ClassHierarchy) -> None:
     assert repr(tree) == "ClassHierarchy(40 classes, layers of 20, 10, 5 and 2 superclasses)"
+
+
+@pytest.mark.parametrize("scale", [1e-11, 1e-6, 1.0, 1e9])
+def test_names_by_attributes_do_not_depend_on_their_scale(scale):
+    Z = np.array([[1.0, 0.0, 0.1, 3.0], [0.9, 0.1, 0.1, 3.0], [0.0, 1.0, 0.1, 3.0]] * 7)
+    Z[1::3, 2] += 1e-17  # 0.1 in the mean of 21 rows is not quite 0.1
+    nodes = Z[[0, 1, 2]] * scale
+    words = ["has_wings", "hooves", "has_coat::plain", "legs"]
+    names = distinctive_names(nodes, Z * scale, words, ["1.0", "1.1", "1.2"])
+    assert names == ["has wings", "has wings (2)", "hooves"]
+
+
+def test_a_node_above_average_in_nothing_is_named_by_what_it_lacks():
+    Z = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    nodes = np.array([[0.4, 0.5], [0.5, 0.5], [0.6, 0.5], [0.3, 0.4]])
+    defaults = ["1.0", "1.1", "1.2", "1.3"]
+    names = distinctive_names(nodes, Z, ["tail", "wings"], defaults)
+    assert names == ["no tail", "1.1", "tail", "no tail (2)"]

@@ -236,6 +236,8 @@ def test_unusable_tables_are_refused(
 
 
 def test_a_missing_or_binary_table_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="path must be"):
+        read_taxonomy_csv(3)  # type: ignore[arg-type]
     with pytest.raises(MissingFile, match=r"nowhere\.csv"):
         read_taxonomy_csv(tmp_path / "nowhere.csv")
     (tmp_path / "b.csv").write_bytes(b"\xff\xfe\x00")

@@ -153,3 +153,6 @@ def test_quantiles_spread_over_the_gaps_of_both_sides():
     found = curve.quantiles(7)
     np.testing.assert_allclose(found, [np.quantile(gaps, share / 6) for share in range(7)])
     assert (found[0], found[-1]) == (gaps.min(), gaps.max())
+    single = [(scores.astype(np.float32), truth) for scores, truth in sides]
+    rough = SeenUnseenCurve.of(*single[0], *single[1], is_unseen).quantiles(7)
+    assert rough.dtype == np.float64

@@ -62,12 +62,15 @@ def test_the_joint_loss_is_torchs_of_each_layer(smoothing):
     for number, logits in enumerate(joint.split(sizes, dim=1)):
         expected = functional.cross_entropy(logits, labels[:, number], label_smoothing=smoothing)
         assert found[number].item() == pytest.approx(expected.item(), abs=1e-12)
+    if not smoothing:
+        assert joint_cross_entropy(joint, sizes, labels).tolist() == found.tolist()
 
 
 def test_logits_are_the_same_and_separate_on_a_cpu():
     head, features, *_ = head_and_data()
     plain = head(features)
     assert plain.joint is None
+    assert head.n_seen == 6
     head.joint = True
     together = head(features)
     torch.testing.assert_close(together.classes, plain.classes)

@@ -116,6 +116,12 @@ def test_semantic_loss_passes_everything_on(mu, settings):
     assert {name: parts[name] for name in base_parts} == base_parts
 
 
+def test_without_mu_no_reconstruction_is_needed():
+    outputs = random_outputs()
+    total, _ = semantic_loss(outputs, CLASSES, LAYERS)
+    assert total.item() == hierarchy_loss(outputs, CLASSES, LAYERS)[0].item()
+
+
 def test_smoothed_labels_share_the_rest_evenly():
     outputs = random_outputs(auxiliary=False)
     total, parts = hierarchy_loss(outputs, CLASSES, LAYERS, [0.7, 0.2], label_smoothing=0.3)

@@ -13,6 +13,7 @@ from zerokin.features.networks import (
     create_backbone,
     semantic_loss,
 )
+from zerokin.features.networks.semantic_head import reconstruction_error
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +96,23 @@ def test_with_an_image_cosines_of_both_spaces_are_averaged(float64, hidden):
             np.testing.assert_allclose(got[row], wanted, rtol=0, atol=1e-6)
 
 
+def test_reconstruction_errors_are_shares_of_a_features_square_length(float64):
+    features = torch.cat([1e-3 * torch.randn(4, 6), torch.zeros(1, 6)])
+    rebuilt = torch.randn(5, 6)
+    found = reconstruction_error(features, rebuilt)
+    for f, g, got in zip(features[:4].numpy(), rebuilt.numpy(), found, strict=False):
+        assert got.item() == pytest.approx(np.sum((f - g) ** 2) / np.sum(f**2))
+    assert found[4].item() == pytest.approx(1e12 * np.sum(rebuilt[4].numpy() ** 2))
+
+
 def test_limits_of_a_heads_settings():
     head = SemanticHead(1, SEEN, scale=0.5, image_hidden=0)
     assert head(torch.randn(3, 1)).classes.abs().max() <= 0.5
     assert not list(head.image.standardise.parameters())
-    assert SemanticHead(2, SEEN).scale == 20
+    assert (SemanticHead(2, SEEN).scale, head.n_seen) == (20, 5)
+    for empty in (np.empty((0, 4)), np.empty((4, 0))):
+        with pytest.raises(InvalidInput, match="seen_semantics must be a row per class"):
+            SemanticHead(2, empty)
     for settings, message in (
         ({"d_f": 0}, "d_f and scale must be above 0: got d_f=0"),
         ({"scale": float("nan")}, "d_f and scale must be above 0"),

@@ -64,6 +64,18 @@ def test_any_rank_past_half_the_features_is_learned():
     np.testing.assert_allclose(left, 0.5 * F @ W + 0.25 * E, atol=1e-8)
 
 
+def test_arrays_take_the_type_asked_for_or_that_of_the_features(data):
+    F, prototypes, labels = data
+    for given, asked, expected in (
+        (np.float64, None, np.float64),
+        (np.float32, None, np.float32),
+        (np.float64, "float32", np.float32),
+        (np.float32, "float64", np.float64),
+    ):
+        learner = ProjectionLearner(dtype=asked).fit(F.astype(given), prototypes, labels=labels)
+        assert {learner.W_.dtype, learner.E_.dtype} == {np.dtype(expected)}
+
+
 def test_semantics_that_differ_for_every_sample(data):
     F, prototypes, labels = data
     E = prototypes[labels] + 0.1 * np.random.default_rng(1).normal(size=(120, 9))

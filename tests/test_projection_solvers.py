@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
+from scipy.sparse import csr_array
 
 from zerokin.projection import FeatureSpectrum, e_step, neighbour_graph, normalised_laplacian
 from zerokin.projection.alternation import alternate
@@ -223,6 +224,17 @@ def test_conjugate_gradients_stop_column_by_column(arrays):
     for k, shift in enumerate(shifts):
         exact = np.linalg.solve(shift * np.eye(60) + 3.0 * L.toarray(), right[:, k])
         np.testing.assert_allclose(found[:, k], exact, atol=1e-7 * max(np.abs(exact).max(), 1e-3))
+
+
+def test_conjugate_gradients_take_the_steps_that_the_hardest_column_needs():
+    n, rng = 403, np.random.default_rng(2)
+    path = np.eye(n) - 0.5 * (np.eye(n, k=1) + np.eye(n, k=-1))  # neighbours on a line
+    shifts, right = np.array([1e-4, 50.0, 1e-4]), rng.normal(size=(n, 3)) * [1.0, 1.0, 1e-5]
+    arrays = NumpyArrays()
+    found = solve_shifted(arrays, csr_array(path), shifts, 0.7, right, np.zeros((n, 3)), rtol=1e-11)
+    for k, shift in enumerate(shifts):
+        exact = np.linalg.solve(shift * np.eye(n) + 0.7 * path, right[:, k])
+        np.testing.assert_allclose(found[:, k], exact, atol=1e-7 * np.abs(exact).max())
 
 
 def test_torch_arrays_stay_on_their_device():

@@ -41,7 +41,7 @@ def main() -> int:
 
 def run(folder: Path, given: argparse.Namespace) -> int:
     """Draw mutants of all rooms alike, try them room by room, and count."""
-    from .equivalents import read_equivalents
+    from .equivalents import is_equivalent, read_equivalents
     from .mutations import Mutant, find_mutants
     from .rooms import ROOMS
     from .trials import Trials
@@ -60,7 +60,7 @@ def run(folder: Path, given: argparse.Namespace) -> int:
     print(f"{len(drawn)} of {len(known):,} mutants", flush=True)
     for room in rooms:
         mine = [mutant for of, mutant in drawn if of == room]
-        tried: list[Mutant] = [mutant for mutant in mine if mutant.key() not in equivalents]
+        tried: list[Mutant] = [one for one in mine if not is_equivalent(one, equivalents)]
         counts = Counter(equivalent=len(mine) - len(tried))
         if not tried:
             continue

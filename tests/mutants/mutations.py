@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
@@ -39,6 +40,8 @@ EXTREMES = {
 AXES = {"axis", "dim"}
 # Words for people, and guards against what callers in this package never do.
 UNTOUCHED_KEYWORDS = {"words", "said", "stacklevel", "strict", "encoding"}
+# What is short enough to be shown around a number or a name.
+SHOWN = (ast.expr, ast.keyword, ast.Assign, ast.AnnAssign, ast.Return)
 # Calls whose arguments are words for people.
 MESSAGES = {"warn", "warn_user", "InvalidInput", "report", "shown", "describe"}
 
@@ -79,6 +82,10 @@ class Mutant(NamedTuple):
         """What names it when lines have moved."""
         return self.file, self.where, self.before, self.after
 
+    def is_number(self) -> bool:
+        """Tell whether a number takes the place of another."""
+        return re.fullmatch(r"\([\d.]+(e-?\d+)?\)", self.code) is not None
+
 
 def find_mutants(file: str) -> list[Mutant]:
     """List every mutant of a file below ``src/zerokin``."""
@@ -93,7 +100,13 @@ class _Finder(ast.NodeVisitor):
             self.starts.append(self.starts[-1] + len(line))
         self.found: list[Mutant] = []
         self.scopes: list[str] = []
+        self.path: list[ast.AST] = []
         self.visit(ast.parse(source))
+
+    def visit(self, node: ast.AST) -> None:
+        self.path.append(node)
+        super().visit(node)
+        self.path.pop()
 
     # What is mutated
 
@@ -116,9 +129,10 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, bool):
-            self._swap(node, value=not node.value)
+            self._swap_inside(node, value=not node.value)
         elif isinstance(node.value, int | float):
-            self._swap(node, value=node.value + 1)
+            more = node.value + 1
+            self._swap_inside(node, value=more if more != node.value else 2 * node.value)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         if isinstance(node.op, ast.USub | ast.Not | ast.Invert):
@@ -131,7 +145,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in EXTREMES and isinstance(node.ctx, ast.Load):
-            self._swap(node, id=EXTREMES[node.id])
+            self._swap_inside(node, id=EXTREMES[node.id])
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr in EXTREMES:
@@ -158,7 +172,7 @@ class _Finder(ast.NodeVisitor):
             self.visit(argument)
         for keyword in node.keywords:
             if keyword.arg not in UNTOUCHED_KEYWORDS | AXES:
-                self.visit(keyword.value)
+                self.visit(keyword)
 
     def _axis(self, node: ast.Call, at: int, name: str) -> None:
         value = node.keywords[at].value
@@ -231,6 +245,16 @@ class _Finder(ast.NodeVisitor):
         for name, value in fields.items():
             setattr(changed, name, value)
         self._replace(node, changed)
+
+    def _swap_inside(self, node: ast.Constant | ast.Name, **fields: object) -> None:
+        """Swap what says little by itself, and show it in the expression around it."""
+        around = next(one for one in [*self.path[-2:-1], node] if isinstance(one, SHOWN))
+        before = ast.unparse(around)
+        kept = vars(node).copy()
+        vars(node).update(fields)
+        code, after = f"({ast.unparse(node)})", ast.unparse(around)
+        vars(node).update(kept)
+        self._add(node, before, after, code)
 
     def _replace(self, node: ast.AST, changed: ast.AST) -> None:
         after = ast.unparse(changed)
