@@ -98,8 +98,9 @@ def outside(range_):
             return [0, 1, "true", None, [True], np.nan, 1.0]
         case Text():
             return [3, None, "", "a\nb", ["cpu"], np.nan, b"cpu", True]
-        case InstanceOf():
-            return [3, None, 1.5, [], np.nan, True, object()]
+        case InstanceOf(kinds):
+            other = [3, None, 1.5, [], np.nan, True, object()]
+            return [value for value in other if not isinstance(value, kinds)]
         case Optional(inner):
             return [value for value in outside(inner) if value is not None]
         case Either(first, second):
