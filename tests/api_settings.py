@@ -24,7 +24,7 @@ from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
 from zerokin.critters import find, portrait, render
 from zerokin.data import ClassTable, Dataset, Provenance, Split
 from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.input import Augmentation, centre_view, framed, open_source
+from zerokin.features.input import Augmentation, centre_view, open_source, resize_to_square
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.training import Recipe
 from zerokin.hierarchy import parse_wordnet_path, read_taxonomy_csv
@@ -209,7 +209,7 @@ def targets() -> list[Target]:
                         "recipe": None,
                         "device": None,
                         "branching": 3,
-                        "crops": 0,
+                        "tta_crops": 0,
                         "weights": None,
                         "hidden": 8,
                     }.items()
@@ -403,9 +403,9 @@ def targets() -> list[Target]:
             finite,
         ),
         Target(
-            "framed",
-            framed,
-            {"picture": (parameter, PICTURE), "side": (count, 5), "framing": (word, "whole")},
+            "resize_to_square",
+            resize_to_square,
+            {"picture": (parameter, PICTURE), "side": (count, 5), "resize_mode": (word, "whole")},
             finite,
         ),
         Target(
@@ -420,7 +420,7 @@ def targets() -> list[Target]:
             {
                 "pictures": (parameter, PIXELS),
                 "side": (count, 4),
-                "framing": (word, "whole"),
+                "resize_mode": (word, "whole"),
                 "workers": (optional(count), 1),
             },
             finite,

@@ -17,8 +17,8 @@ SMALL = {
     "backbone": "conv4",
     "weights": None,
     "options": {"width": 8},
-    "side": 32,
-    "mirrored": False,
+    "image_size": 32,
+    "tta_flip": False,
     "device": "cpu",
 }
 

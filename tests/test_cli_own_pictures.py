@@ -21,7 +21,7 @@ from zerokin.recognizer import PictureAnswer, Recogniser
 from zerokin.recognizer.picture_answer import HedgedAnswer, RankedClass, Superclass
 
 TRAINING = ("--backbone", "conv4", "--fine-tune", "--mode", "classes", "--epochs", "1")
-QUICK = (*TRAINING, "--side", "32", "--no-tune", "--one-network", "--device", "cpu")
+QUICK = (*TRAINING, "--image-size", "32", "--no-tune", "--one-network", "--device", "cpu")
 
 # Tests that a script runs in the background ignore Ctrl-C, as would whatever they start.
 INTERRUPTIBLE = """
@@ -353,8 +353,8 @@ def test_fit_says_what_is_wrong_before_it_works(zerokin, folder, tmp_path, argum
 def test_a_file_says_how_fit_trains_its_network(zerokin, folder, tmp_path):
     config = tmp_path / "network.yaml"
     config.write_text(
-        "{backbone: small, weights: null, side: 24, crops: 2, start_share: 0.25, "
-        "recipe: {epochs: 1, side: 16, first_side: 8, batch_size: 8}}"
+        "{backbone: small, weights: null, side: 24, crops: 2, start_interpolation: 0.25, "
+        "recipe: {epochs: 1, side: 16, initial_image_size: 8, batch_size: 8}}"
     )
     arguments = ("--fine-tune", "--no-tune", "--one-network", "--epochs", "9", "--seed", "3")
     status, *_ = zerokin(
@@ -363,7 +363,7 @@ def test_a_file_says_how_fit_trains_its_network(zerokin, folder, tmp_path):
     assert status == 0
     learner = Recogniser.load(tmp_path / "out").learner
     assert (learner.settings.backbone, learner.settings.mode) == ("small", "end-to-end")
-    assert (learner.settings.side, learner.recipe.side) == (24, 16)
+    assert (learner.settings.image_size, learner.recipe.image_size) == (24, 16)
     # What the file leaves open is the command's.
     assert (learner.recipe.epochs, learner.recipe.seed, learner.recipe.lr) == (1, 3, 0.006)
     card = next((tmp_path / "out").rglob("*.md")).read_text()

@@ -87,10 +87,10 @@ def animals(tmp_path_factory):
 
 def test_names_that_are_no_ascii_survive_a_locale_that_has_none(animals, tmp_path):
     locale = C_LOCALE
-    settings = {key: SMALL[key] for key in ("backbone", "weights", "options", "side")}
+    settings = {key: SMALL[key] for key in ("backbone", "weights", "options", "image_size")}
     config = tmp_path / "network.yaml"
     config.write_text(
-        json.dumps({**settings, "recipe": {"epochs": 1, "batch_size": 8, "side": 32}}),
+        json.dumps({**settings, "recipe": {"epochs": 1, "batch_size": 8, "image_size": 32}}),
         encoding="utf-8",
     )
     model = tmp_path / "modèle"

@@ -82,9 +82,9 @@ def edited(groups, state, change):
         name = next(iter(groups["network"]))
         groups["network"][name] = torch.ones(1)
     elif change == "unknown weight":
-        groups["optimiser"]["999/momentum_buffer"] = torch.ones(1)
+        groups["optimizer"]["999/momentum_buffer"] = torch.ones(1)
     elif change == "no number":
-        groups["optimiser"]["x/momentum_buffer"] = torch.ones(1)
+        groups["optimizer"]["x/momentum_buffer"] = torch.ones(1)
     elif change == "no fingerprint":
         del state["fingerprint"]
     elif change == "list":

@@ -132,7 +132,7 @@ def test_networks_of_folds_never_see_the_folds_classes(folder, monkeypatch, tmp_
     monkeypatch.setattr(FeatureLearner, "fit", watched)
     recogniser = fit_recogniser(
         dataset,
-        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, side=32)},
+        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, image_size=32)},
         finetune=True,
         tune=False,
         folder=tmp_path / "training",
@@ -146,7 +146,7 @@ def test_networks_of_folds_never_see_the_folds_classes(folder, monkeypatch, tmp_
     assert len(recogniser.learner.history_) == 1
     again = fit_recogniser(  # goes on from where it ended
         dataset,
-        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, side=32)},
+        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, image_size=32)},
         finetune=True,
         tune=False,
         folder=tmp_path / "training",
@@ -169,7 +169,7 @@ def test_folds_get_features_of_their_own(folder):
 def test_one_network_for_all_folds_is_said_to_flatter(folder):
     recogniser = fitted(
         folder,
-        learner={**SMALL, "mode": "classes", "recipe": Recipe(epochs=1, side=32)},
+        learner={**SMALL, "mode": "classes", "recipe": Recipe(epochs=1, image_size=32)},
         finetune=True,
         fold_networks=False,
         calibrated=False,

@@ -81,7 +81,7 @@ class FeatureType(StrEnum):
     float32 = "float32"
 
 
-class FramingName(StrEnum):
+class ResizeModeName(StrEnum):
     """How pictures become squares."""
 
     whole = "whole"
@@ -186,15 +186,21 @@ def extract(
     model: Annotated[
         Path | None, typer.Option(help="folder of a saved FeatureLearner instead")
     ] = None,
-    side: Annotated[int | None, typer.Option(help="side of the pictures, in pixels")] = None,
-    framing: Annotated[FramingName | None, typer.Option(help="all of a picture or a square")] = (
-        None
-    ),
-    zoom: Annotated[float | None, typer.Option(help="1.15 leaves out the rim")] = None,
-    mirror: Annotated[
-        bool | None, typer.Option("--mirror/--no-mirror", help="average with mirrored pictures")
+    image_size: Annotated[int | None, typer.Option(help="side of the images, in pixels")] = None,
+    resize_mode: Annotated[
+        ResizeModeName | None, typer.Option(help="all of an image, or a centered square")
     ] = None,
-    crops: Annotated[int | None, typer.Option(help="average with so many crops")] = None,
+    zoom: Annotated[float | None, typer.Option(help="1.15 leaves out the rim")] = None,
+    tta_flip: Annotated[
+        bool | None,
+        typer.Option(
+            "--tta-flip/--no-tta-flip",
+            help="test-time augmentation: average with mirrored images",
+        ),
+    ] = None,
+    tta_crops: Annotated[
+        int | None, typer.Option(help="test-time augmentation: average with so many crops")
+    ] = None,
     form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
     dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
@@ -214,11 +220,11 @@ def extract(
         backbone,
         weights=weights,
         model=model,
-        side=side,
-        framing=None if framing is None else framing.value,
+        image_size=image_size,
+        resize_mode=None if resize_mode is None else resize_mode.value,
         zoom=zoom,
-        mirrored=mirror,
-        crops=crops,
+        tta_flip=tta_flip,
+        tta_crops=tta_crops,
         batch_size=batch,
         device=device,
     )

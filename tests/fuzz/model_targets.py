@@ -19,7 +19,7 @@ from .targets import Target
 BUNDLE = Path(__file__).parents[1] / "data" / "bundle-1"
 PICTURE = Path(__file__).parents[1] / "data" / "picture.png"
 ABLATION = """seeds: [0, 1]
-stored_side: 64
+cache_size: 64
 defaults: {backbone: conv4, weights: null, side: 32, recipe: {epochs: 2, lr: 0.01}}
 networks:
   plain: {mode: classes, options: {width: 8}}

@@ -25,7 +25,7 @@ from zerokin.class_names import checked_name
 from zerokin.compute.machine import available_cores
 from zerokin.data.pictures import Pictures
 from zerokin.errors import did_you_mean
-from zerokin.features.input import framed
+from zerokin.features.input import resize_to_square
 from zerokin.features.input.sources import ResidentSource
 from zerokin.recognizer import PictureAnswer, Recogniser, UnreadablePicture
 from zerokin.recognizer.answering import Answerer, Question
@@ -211,7 +211,7 @@ class Service:
             read = content if isinstance(content, bytes) else content()
             picture = decode_upload(read, name, self.limits)
             learner = self.recogniser.learner
-            square = framed(picture, learner.stored_side, learner.settings.framing)
+            square = resize_to_square(picture, learner.cache_size, learner.settings.resize_mode)
         # Also what nobody foresaw must reach the one who waits.
         except BaseException as error:
             if promised.set_running_or_notify_cancel():

@@ -76,7 +76,7 @@ def fit(
         typer.Option("--by", help="pictures: superclasses from this, not as validation chooses"),
     ] = None,
     branching: Annotated[int, typer.Option("-t", "--branching", help="with --by: t")] = 2,
-    side: Annotated[int | None, typer.Option(help="pictures: their side, in pixels")] = None,
+    image_size: Annotated[int | None, typer.Option(help="images: their side, in pixels")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     resume: Annotated[
         Path | None,
@@ -118,9 +118,9 @@ def fit(
                 "backbone": backbone,
                 "weights": weights,
                 "mode": mode.value if finetune else "classes",
-                "side": side,
+                "image_size": image_size,
             },
-            {"epochs": epochs, "seed": seed, "side": side, **FINE_TUNING},
+            {"epochs": epochs, "seed": seed, "image_size": image_size, **FINE_TUNING},
             finetune=finetune,
         )
         options = {

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "PictureAnswer": "picture_answer",
-    "Recogniser": "recogniser",
+    "Recogniser": "recognizer",
     "UnreadablePicture": "picture_answer",
     "fit_recogniser": "fitting",
 }

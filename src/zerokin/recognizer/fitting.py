@@ -232,8 +232,8 @@ def _prepare(
 def _open(network: FeatureLearner, dataset: Dataset, *, quiet: bool) -> PictureSource:
     return open_source(
         dataset.pictures,
-        network.stored_side,
-        framing=network.settings.framing,
+        network.cache_size,
+        resize_mode=network.settings.resize_mode,
         device=network.torch_device,
         quiet=quiet,
     )
@@ -303,17 +303,17 @@ def _training(
     about: dict[str, Any] = {
         "network": settings.backbone,
         "first weights": str(settings.weights or "random"),
-        "picture side": network.view.side,
+        "picture side": network.view.image_size,
     }
-    if settings.crops:
-        about["crops read beside each picture"] = settings.crops
+    if settings.tta_crops:
+        about["crops read beside each picture"] = settings.tta_crops
     if finetune or network.history_:
-        side = recipe.side or network.network_.backbone.input_size
-        grown = "" if recipe.first_side is None else f"{recipe.first_side} to "
+        side = recipe.image_size or network.network_.backbone.input_size
+        grown = "" if recipe.initial_image_size is None else f"{recipe.initial_image_size} to "
         about |= {
             "mode": settings.mode,
             "picture side in training": f"{grown}{side}",
-            "share of the first weights in those used": settings.start_share,
+            "share of the first weights in those used": settings.start_interpolation,
             "epochs": recipe.epochs,
             "learning rate": recipe.lr,
             "seed of training": recipe.seed,

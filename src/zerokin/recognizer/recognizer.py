@@ -18,7 +18,7 @@ from zerokin.classifiers.removal import without_class
 from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassifier
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, ZerokinWarning
-from zerokin.features.input import framed
+from zerokin.features.input import resize_to_square
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognizer.answering import Answerer, Calibrations, Question
 from zerokin.recognizer.class_notes import class_notes
@@ -195,7 +195,7 @@ class Recogniser:
                 yield at if isinstance(at, UnreadablePicture) else next(answers)
 
     def _frame(self, picture: Image.Image) -> NDArray[np.uint8]:
-        return framed(picture, self.learner.stored_side, self.learner.settings.framing)
+        return resize_to_square(picture, self.learner.cache_size, self.learner.settings.resize_mode)
 
     def add_class(
         self,
