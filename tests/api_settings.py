@@ -29,7 +29,7 @@ from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.training import Recipe
 from zerokin.hierarchy import parse_wordnet_path, read_taxonomy_csv
 from zerokin.recognizer.answering import Question
-from zerokin.recognizer.confidence import AnswerCalibration
+from zerokin.recognizer.confidence import ConfidenceModel
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.risk_map import RiskMap
@@ -225,19 +225,19 @@ def targets() -> list[Target]:
             finite,
         ),
         Target(
-            "AnswerCalibration",
-            lambda **p: AnswerCalibration(**p).to_dict(),
-            {f.name: (parameter, getattr(CALIBRATION, f.name)) for f in fields(AnswerCalibration)},
+            "ConfidenceModel",
+            lambda **p: ConfidenceModel(**p).to_dict(),
+            {f.name: (parameter, getattr(CALIBRATION, f.name)) for f in fields(ConfidenceModel)},
             **recorded,
         ),
         Target(
-            "AnswerCalibration.from_dict",
-            lambda data: AnswerCalibration.from_dict(data).to_dict(),
+            "ConfidenceModel.from_dict",
+            lambda data: ConfidenceModel.from_dict(data).to_dict(),
             {"data": (parameter, CALIBRATION.to_dict())},
             **recorded,
         ),
         Target(
-            "AnswerCalibration.each_risk", CALIBRATION.each_risk, {"overall": (share, 0.1)}, finite
+            "ConfidenceModel.each_risk", CALIBRATION.each_risk, {"overall": (share, 0.1)}, finite
         ),
         Target(
             "NoveltyRule",

@@ -34,7 +34,7 @@ def zerokin(monkeypatch, capsys):
         raise AssertionError("it has begun to work")
 
     for place in (
-        "zerokin.recognizer.fit_recogniser",
+        "zerokin.recognizer.fit_recognizer",
         "zerokin.selection.fitting.fit_classifier",
         "zerokin.benchmark.comparison.measure",
         "zerokin.benchmark.few_shot.comparison.measure_few_shot",

@@ -15,7 +15,7 @@ from training_parts import network, recipe, source, targets
 from zerokin.errors import InvalidInput
 from zerokin.features.training import train
 from zerokin.features.training.checkpoint import load_checkpoint, save_checkpoint
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -68,7 +68,7 @@ def test_a_bundle_edited_by_hand_is_refused(tmp_path):
     sheet = root / "classes.csv"
     sheet.write_text(sheet.read_text(encoding="utf-8") + "okapi,unseen\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"classes\.csv") as error:
-        Recogniser.load(bundle)
+        Recognizer.load(bundle)
     refused(error)
 
 

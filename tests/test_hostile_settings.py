@@ -8,7 +8,7 @@ import zerokin
 from hostile_files import DEEP, copied_bundle, laughs, refused
 from zerokin.benchmark.ablation.config import read_config, read_network
 from zerokin.errors import InvalidInput
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 
 @pytest.mark.parametrize("text", [DEEP, '{"a":' * 100_000, "9" * 5000, "NaN", ""])
@@ -18,7 +18,7 @@ def test_json_made_to_break_the_reader(tmp_path, text):
         (root / "classifier" / "hierarchy.json", zerokin.ClassHierarchy.load),
         (root / "classifier" / "config.json", lambda _: load_classifier(root)),
         (root / "network" / "features.json", lambda _: load_network(root)),
-        (bundle / "bundle.json", lambda _: Recogniser.load(bundle)),
+        (bundle / "bundle.json", lambda _: Recognizer.load(bundle)),
     ):
         path.write_text(text)
         with pytest.raises(InvalidInput) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import warnings
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 import zerokin
 from test_training_pausing import Clock
 from training_parts import furthest, network, recipe, source, targets, weights
-from zerokin.aliases import NETWORK, RECIPE, former, renamed
+from zerokin.aliases import ANSWER, NETWORK, RECIPE, former, renamed
 from zerokin.benchmark.ablation.config import read_config, read_network
 from zerokin.benchmark.ablation.feature_cache import _told
 from zerokin.cli import app
@@ -24,6 +25,8 @@ from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.reading import View
 from zerokin.features.training import Recipe, TrainingPaused, train
 from zerokin.features.training.checkpoint import load_checkpoint, save_checkpoint
+from zerokin.recognizer import ImageAnswer
+from zerokin.recognizer.image_answer import RankedClass
 
 OLD = Path(__file__).parent / "data" / "old-names"
 SETTINGS = {
@@ -102,6 +105,46 @@ def test_a_module_says_where_a_name_has_gone():
         assert find("path") is Path
     with pytest.raises(AttributeError, match="no attribute 'other'"):
         find("other")
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("zerokin", "Recogniser", "Recognizer"),
+        ("zerokin", "fit_recogniser", "fit_recognizer"),
+        ("zerokin.recognizer", "PictureAnswer", "ImageAnswer"),
+        ("zerokin.recognizer", "UnreadablePicture", "UnreadableImage"),
+        ("zerokin.recognizer.confidence", "AnswerCalibration", "ConfidenceModel"),
+        ("zerokin.recognizer.confidence", "HedgedAnswers", "SelectiveAnswers"),
+        ("zerokin.recognizer.confidence", "hedge", "predict_selectively"),
+    ],
+)
+def test_former_classes_and_functions_are_the_present_ones(module, old, new):
+    home = importlib.import_module(module)
+    with pytest.warns(ZerokinWarning, match=rf"\.{old} is now .*\.{new}$") as caught:
+        assert getattr(home, old) is getattr(home, new)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_an_answer_has_its_former_fields():
+    okapi = RankedClass("okapi", 0.2, None, seen=False)
+    given = ImageAnswer("a.jpg", (okapi,), out_of_distribution=True)
+    as_json = given.to_dict()
+    for old, new in ANSWER.items():
+        with pytest.warns(ZerokinWarning, match=f"{old} is now {new}"):
+            assert getattr(given, old) == getattr(given, new)
+        assert as_json[old] == as_json[new]
+    with pytest.warns(ZerokinWarning, match="none_of_these is now out_of_distribution"):
+        assert ImageAnswer("a.jpg", (okapi,), none_of_these=True) == given
+
+
+def test_a_recognizer_answers_by_its_former_method():
+    data = Path(__file__).parent / "data"
+    recognizer = zerokin.Recognizer.load(data / "bundle-1", device="cpu")
+    with pytest.warns(ZerokinWarning, match="recognise is now recognize"):
+        given = recognizer.recognise(data / "picture.png")
+    assert given == recognizer.recognize(data / "picture.png")
 
 
 def as_before(path):
@@ -195,6 +238,15 @@ def test_old_options_of_a_command_are_hidden_and_accepted(tmp_path):
     shown = CliRunner().invoke(app, ["extract", "--help"], env={"COLUMNS": "200"}).stdout
     assert "--tta-crops" in shown
     assert not re.search(r"--(side|mirror|framing|crops)\b", shown)
+
+
+@pytest.mark.parametrize("typed", [["--setting", "generalised"], ["--setting=generalised"]])
+def test_the_old_spelling_of_a_setting_is_accepted(typed):
+    with pytest.warns(ZerokinWarning, match=r"evaluate: generalised is now generalized$"):
+        result = CliRunner().invoke(app, ["evaluate", "folder=nowhere", *typed])
+    assert "nowhere" in str(result.exception)
+    result = CliRunner().invoke(app, ["evaluate", "folder=nowhere", "--setting", "generalized"])
+    assert "nowhere" in str(result.exception)
 
 
 def test_every_new_name_is_one_that_exists():

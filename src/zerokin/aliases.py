@@ -42,6 +42,13 @@ NETWORK: Names = {
 """Settings of `NetworkSettings` and `View`; also what is written beside extracted features."""
 
 
+ANSWER: Names = {
+    "picture": "image",
+    "hedged": "selective",
+    "none_of_these": "out_of_distribution",
+}
+"""Fields of `zerokin.recognizer.ImageAnswer`; as JSON it has both."""
+
 OPTIONS: Names = {
     "--side": "--image-size",
     "--framing": "--resize-mode",
@@ -50,6 +57,14 @@ OPTIONS: Names = {
     "--crops": "--tta-crops",
 }
 """Options of commands, wherever a command has the new one."""
+
+CHOICES: Mapping[str, Names] = {
+    "--setting": {
+        "generalised": "generalized",
+        "generalised-few-shot": "generalized-few-shot",
+    }
+}
+"""Values of options, by option."""
 
 
 def renamed(table: Names, given: Mapping[str, Any], what: str | None = None) -> dict[str, Any]:
@@ -165,6 +180,10 @@ def _former_attribute(table: Names, what: str) -> Callable[[Any, str], Any]:
 def _warn(message: str) -> None:
     # The first place outside of zerokin: where the old name was typed.
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("zerokin."):
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, ZerokinWarning, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "zerokin"

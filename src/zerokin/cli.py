@@ -32,7 +32,7 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     cls=OneLineGroup,
-    help="Recognise classes you have no pictures of, through the superclasses they share.",
+    help="Recognize classes you have no pictures of, through the superclasses they share.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -52,12 +52,17 @@ class SettingName(StrEnum):
 
     standard = "standard"
     pure = "pure"
-    generalised = "generalised"
+    generalized = "generalized"
     few_shot = "few-shot"
-    generalised_few_shot = "generalised-few-shot"
+    generalized_few_shot = "generalized-few-shot"
+
+    @property
+    def recorded(self) -> str:
+        """As rows of results call it: tables of earlier versions stay comparable."""
+        return self.value.replace("generalized", "generalised")
 
 
-FEW_SHOT = (SettingName.few_shot, SettingName.generalised_few_shot)
+FEW_SHOT = (SettingName.few_shot, SettingName.generalized_few_shot)
 
 
 class PictureFormat(StrEnum):
@@ -103,7 +108,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="folder for the pictures")] = Path("zerokin-demo"),
     seed: Annotated[int, typer.Option(help="seed of the training")] = 0,
 ) -> None:
-    """Name invented animals that were never shown: generate, group, train, recognise."""
+    """Name invented animals that were never shown: generate, group, train, recognize."""
     from zerokin.commands.demo import run_demo
 
     run_demo(out, seed=seed)
@@ -282,12 +287,12 @@ def evaluate(
         if len(setting) > 1:
             raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
         plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
-        generalised = few_shot[0] == SettingName.generalised_few_shot
+        generalised = few_shot[0] == SettingName.generalized_few_shot
         options |= {**plan, "generalised": generalised}
         run_few_shot(data, method, seeds, shots, report, tried, options)
         return
     reports = [] if report is None else [report]
-    run_comparison(data, [method], [one.value for one in setting], seeds, reports, options)
+    run_comparison(data, [method], [one.recorded for one in setting], seeds, reports, options)
 
 
 def run_few_shot(
@@ -333,7 +338,7 @@ def compare(
     data: Data,
     setting: Annotated[list[SettingName], typer.Option(help="once or several times")] = [  # noqa: B006
         SettingName.pure,
-        SettingName.generalised,
+        SettingName.generalized,
     ],
     methods: Annotated[str, typer.Option(help="all, or names joined by ,")] = "all",
     seeds: Annotated[str, typer.Option(help="seeds joined by ,")] = "0",
@@ -353,7 +358,7 @@ def compare(
     run_comparison(
         data,
         list(known_methods()) if methods == "all" else methods.split(","),
-        [one.value for one in setting],
+        [one.recorded for one in setting],
         seeds,
         tables or [],
         {"split": split, "features": features, "semantics": semantics},

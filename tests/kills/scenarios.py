@@ -58,12 +58,12 @@ class Scenario:
 
 
 def bundle(work: Path) -> object:
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
-    known = Recogniser.load(work / "model", device="cpu")
+    known = Recognizer.load(work / "model", device="cpu")
     picture = work / "picture.png"
-    answer = known.recognise([picture], k=99)[0].to_dict()
-    return known.classes.names, json.dumps({**answer, "picture": ""}, sort_keys=True)
+    answer = known.recognize([picture], k=99)[0].to_dict()
+    return known.classes.names, json.dumps({**answer, "picture": "", "image": ""}, sort_keys=True)
 
 
 def classifier(work: Path) -> object:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.peer import Peer
-from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.selection.method import (
     FEATURE_NORMALISATIONS,
     Method,
@@ -45,11 +45,11 @@ class PeerMethod(Method):
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial, normalising features once for each normalisation."""
         seen = np.unique(data.labels)
-        made: dict[str, tuple[FeatureNormaliser, NDArray[Any]]] = {}
+        made: dict[str, tuple[FeatureScaler, NDArray[Any]]] = {}
         for params in trials:
             steps = params["normalisation"]
             if steps not in made:
-                normaliser = FeatureNormaliser(steps)
+                normaliser = FeatureScaler(steps)
                 made = {steps: (normaliser, normaliser.fit_transform(data.features, data.labels))}
             normaliser, F = made[steps]
             Z = normalised_semantics(data.semantics, seen, params["semantics"])
@@ -68,5 +68,5 @@ def normalised_semantics(
     return centred
 
 
-def _scorer(normaliser: FeatureNormaliser, fitted: Peer) -> Scorer:
+def _scorer(normaliser: FeatureScaler, fitted: Peer) -> Scorer:
     return lambda features: fitted.scores(normaliser.transform(features))

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from zerokin.aliases import OPTIONS, renamed
+from zerokin.aliases import CHOICES, OPTIONS, Names, renamed
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean
 
 # The class is Click's own, or that of Typer's copy of Click: its child is public in both.
@@ -70,10 +70,25 @@ def _under_new_names(command: Any, args: list[str]) -> list[str]:
     known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
     table = {old: new for old, new in OPTIONS.items() if new in known and old not in known}
     end = args.index("--") if "--" in args else len(args)
-    typed = [arg.partition("=") for arg in args[:end]]
-    # A mapping of those that are old: each is named once, however often it was typed.
-    renamed(table, {name: None for name, _, _ in typed if name in table}, f"zerokin {command.name}")
-    return [table.get(name, name) + equals + value for name, equals, value in typed] + args[end:]
+    found: list[str] = []
+    old: dict[str, str] = {}
+
+    def translate(word: str, names: Names) -> str:
+        if word in names:
+            old[word] = names[word]
+        return names.get(word, word)
+
+    values: Names = {}
+    for arg in args[:end]:
+        if not arg.startswith("--"):
+            found.append(translate(arg, values))
+            values = {}
+            continue
+        name, equals, value = arg.partition("=")
+        values = CHOICES.get(name, {})
+        found.append(translate(name, table) + equals + translate(value, values))
+    renamed(old, dict.fromkeys(old), f"zerokin {command.name}")
+    return found + args[end:]
 
 
 def _as_ours(error: Any) -> Exception:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zerokin.aliases import NETWORK, accept_old_names
-from zerokin.features.cpu_reading import folded, on_all_cores
+from zerokin.features.cpu_reading import fuse_bn, on_all_cores
 from zerokin.features.input.augmentation import (
     Augmentation,
     apply_transform,
@@ -131,7 +131,7 @@ def _read(network: FeatureNetwork | Backbone, pictures: Tensor, view: View) -> R
     backbone, head = reading_parts(network)
     if pictures.device.type != "cpu":
         return _averaged([_estimated(backbone, head, shown) for shown in _views(pictures, view)])
-    fast = folded(backbone)
+    fast = fuse_bn(backbone)
     apart = (pictures[i : i + 1] for i in range(len(pictures)))
     shown = on_all_cores(lambda picture: _views(picture, view), apart)
     several = on_all_cores(lambda one: _estimated(fast, head, one), chain.from_iterable(shown))

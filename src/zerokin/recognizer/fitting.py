@@ -1,4 +1,4 @@
-"""`fit_recogniser`: the whole of the paper's Algorithm 2, from pictures to answers."""
+"""`fit_recognizer`: the whole of the paper's Algorithm 2, from pictures to answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from zerokin.parameters import SEED, Boolean, InstanceOf, Optional, Ranges, chec
 from zerokin.recognizer.choosing import Choice, calibrate, choose, measure
 from zerokin.recognizer.examples import example_pictures
 from zerokin.recognizer.fold_features import FoldFeatures
-from zerokin.recognizer.recognizer import Recogniser
+from zerokin.recognizer.recognizer import Recognizer
 from zerokin.selection.fitting import with_taxonomy_of
 
 Features = NDArray[np.float32]
@@ -45,7 +45,7 @@ _RANGES: Ranges = {
 }
 
 
-def fit_recogniser(
+def fit_recognizer(
     dataset: Dataset,
     *,
     learner: FeatureLearner | Mapping[str, Any] | None = None,
@@ -57,8 +57,8 @@ def fit_recogniser(
     folder: str | os.PathLike[str] | None = None,
     random_state: int = 0,
     quiet: bool = False,
-) -> Recogniser:
-    """Learn from the training pictures of a data set to recognise all of its classes.
+) -> Recognizer:
+    """Learn from the training pictures of a data set to recognize all of its classes.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def fit_recogniser(
         "choice": _choice(chosen, tune=tune, calibrated=bool(calibrations)),
         "notes": notes,
     }
-    return Recogniser(
+    return Recognizer(
         network,
         classifier,
         # The taxonomy has become superclasses, or has not been used; wnids are in the vectors.

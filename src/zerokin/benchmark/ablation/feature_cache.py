@@ -18,7 +18,7 @@ from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import PictureSource, open_source
-from zerokin.features.normaliser import unit_length
+from zerokin.features.scaler import unit_length
 from zerokin.files import replacing
 
 Files = dict[tuple[str, int], Path]

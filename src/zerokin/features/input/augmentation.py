@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from zerokin.compute.device import sent
+from zerokin.compute.device import to_device
 from zerokin.errors import InvalidInput, shown
 from zerokin.parameters import (
     SIDE,
@@ -150,7 +150,9 @@ def make_transform(drawn: Tensor, device: torch.device, *, recoloured: bool = Tr
     maps[:, 0, 0] = drawn[:, 2] * drawn[:, 4]
     maps[:, 1, 1] = drawn[:, 3]
     maps[:, 2] = drawn[:, :2]
-    return Transform(sent(maps, device), sent(drawn[:, 5:], device) if recoloured else None)
+    return Transform(
+        to_device(maps, device), to_device(drawn[:, 5:], device) if recoloured else None
+    )
 
 
 def training_view(pictures: Tensor, drawn: Tensor, side: int) -> Tensor:

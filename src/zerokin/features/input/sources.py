@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zerokin.compute.device import sent
+from zerokin.compute.device import to_device
 from zerokin.compute.machine import available_cores, available_memory
 from zerokin.data.decoding import decode_squares
 from zerokin.data.pictures import ArrayPictures, Pictures
@@ -71,7 +71,7 @@ class ResidentSource(PictureSource):
     def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
         for chosen in rows:
             index = torch.from_numpy(np.array(chosen, dtype=np.int64))
-            yield self.pixels[sent(index, self.device)]
+            yield self.pixels[to_device(index, self.device)]
 
 
 class StreamedSource(PictureSource):
@@ -112,7 +112,7 @@ class StreamedSource(PictureSource):
 
     def _gathered(self, squares: list[Future[NDArray[np.uint8]]]) -> Tensor:
         pixels = torch.from_numpy(np.stack([square.result() for square in squares]))
-        return sent(pixels, self.device)
+        return to_device(pixels, self.device)
 
 
 class SelectedSource(PictureSource):

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from zerokin.compute.device import sent
+from zerokin.compute.device import to_device
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.mixup import neighbours
@@ -282,7 +282,7 @@ class TrainingRun:
     def backward(self, batch: TrainingBatch, rows: Rows, *, last: bool = True) -> dict[str, Tensor]:
         """Pass a batch through the network and back; return the losses."""
         accumulation = self.recipe.accumulation
-        index = sent(torch.from_numpy(rows), self.device)
+        index = to_device(torch.from_numpy(rows), self.device)
         shares = batch.shares(self.augmenter.places)
         taught = None if self.teacher is None else self.teacher(batch.view, shares)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
