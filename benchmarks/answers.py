@@ -29,10 +29,10 @@ from zerokin.recognizer.confidence.confidence import (
     surprise,
 )
 from zerokin.recognizer.confidence.fitting import AnswerFitter, balanced_weights, fit_answers
-from zerokin.recognizer.confidence.hedging import hedge
 from zerokin.recognizer.confidence.novelty import auroc, typicality
 from zerokin.recognizer.confidence.risk_coverage import risk_coverage
 from zerokin.recognizer.confidence.scored import Scored
+from zerokin.recognizer.confidence.selective_prediction import predict_selectively
 from zerokin.report.risk_coverage import draw_risk_coverage
 from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.zero_shot_space import Ours
@@ -101,7 +101,9 @@ def print_stated(name, pairs, tree):
     """Compare the risks stated with answers, each of at most 30 %, with how often they failed."""
     stated, wrong, weights = [], [], []
     for samples, calibration in pairs:
-        answers = hedge(samples.scores, tree, samples.candidates, calibration, STATED[-1])
+        answers = predict_selectively(
+            samples.scores, tree, samples.candidates, calibration, STATED[-1]
+        )
         named = answers.layer <= tree.n_layers
         nodes = np.array([tree.labels(layer) for layer in range(tree.n_layers + 1)])
         true = nodes[np.minimum(answers.layer, tree.n_layers), samples.truth]

@@ -20,7 +20,7 @@ from zerokin.benchmark.few_shot.batches import episode_accuracies
 from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
 from zerokin.benchmark.few_shot.episodes import mean_with_ci95
 from zerokin.benchmark.few_shot.evaluation import EpisodePlan, FewShotEvaluation
-from zerokin.features.normaliser import unit_length
+from zerokin.features.scaler import unit_length
 
 
 def validation_accuracy(

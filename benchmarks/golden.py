@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUNDLE = ROOT / "tests" / "data" / "bundle-1"
 METHODS = ("ours", "ours-taxonomy", "ridge", "eszsl", "sae-s2f")
-SETTINGS = ("--setting", "pure", "--setting", "generalised")
+SETTINGS = ("--setting", "pure", "--setting", "generalized")
 EPISODES = ("--shots", "1,5", "--episodes", "200", "--method", "all")
 TOLERANCE = 1e-9
 IGNORED = ("seconds", "selection_seconds", "written_by", "version", "date")
@@ -50,7 +50,7 @@ def record(folder: Path, data: Path) -> None:
         "evaluate", cub, "--setting", "few-shot", *EPISODES, "--json", path
     )
     steps["few-shot-all.json"] = lambda path: zerokin(
-        "evaluate", cub, "--setting", "generalised-few-shot", *EPISODES, "--json", path
+        "evaluate", cub, "--setting", "generalized-few-shot", *EPISODES, "--json", path
     )
     steps["predict-features.csv"] = lambda path: predict_features(path, cub, folder)
     steps["predict-bundle.jsonl"] = lambda path: zerokin(

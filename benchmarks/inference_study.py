@@ -18,7 +18,7 @@ from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.classifiers.pruning import surviving_classes
 from zerokin.classifiers.residual_correction import semantic_kernel, superclass_kernel
 from zerokin.features.class_means import class_means
-from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.metrics.accuracy import per_class_top1
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
 
@@ -34,7 +34,7 @@ class Fold:
         self.fold, self.alpha, self.gamma = fold, alpha, gamma
         self.Z, self.U, self.S = fold.semantics, fold.unseen, fold.seen
         self.labels = fold.training_labels()
-        normaliser = FeatureNormaliser(steps)
+        normaliser = FeatureScaler(steps)
         F = normaliser.fit_transform(np.asarray(fold.features[fold.split.train]), self.labels)
         self.spectrum = FeatureSpectrum(F)
         self.test = unit_length(normaliser.transform(fold.features[fold.split.test_unseen]))

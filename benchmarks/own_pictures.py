@@ -2,7 +2,7 @@
 
     python benchmarks/own_pictures.py cub=DIR --seen 30 --unseen 8 --pictures 15 --draws 3
 
-Every draw takes other classes, writes a folder as a user would have it, fits a recogniser with the
+Every draw takes other classes, writes a folder as a user would have it, fits a recognizer with the
 packaged network as it is, and looks at pictures of seen and of unseen classes that were set aside.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 import zerokin
 from zerokin.data import Dataset
-from zerokin.recognizer import PictureAnswer, fit_recogniser
+from zerokin.recognizer import ImageAnswer, fit_recognizer
 
 MAX_RISK = 0.2
 TESTED = {"seen": 5, "unseen": 10}
@@ -51,13 +51,13 @@ def write_folder(dataset: Dataset, root: Path, args: argparse.Namespace, draw: i
                 table.writerow([names[position], role, *dataset.classes.vectors[position]])
 
 
-def shares(answers: list[PictureAnswer], truth: list[str]) -> list[float]:
+def shares(answers: list[ImageAnswer], truth: list[str]) -> list[float]:
     """Top-1, mean probability; then, hedged: classes right and wrong, superclasses, none."""
     best = [answer.best for answer in answers]
     right = [one.name == name for one, name in zip(best, truth, strict=True)]
     kinds = {"right": 0, "wrong": 0, "superclass": 0, "none": 0}
     for answer, name in zip(answers, truth, strict=True):
-        layer = answer.hedged.layer
+        layer = answer.selective.layer
         if layer == 0:
             kinds["right" if answer.name == name else "wrong"] += 1
         else:
@@ -83,10 +83,10 @@ def main() -> None:
             root = Path(folder) / "own"
             write_folder(dataset, root, args, draw)
             own = zerokin.load_dataset(f"folder={root}")
-            recogniser = fit_recogniser(own, quiet=True)
+            recognizer = fit_recognizer(own, quiet=True)
             for kind, rows in (("seen", own.split.test_seen), ("unseen", own.split.test_unseen)):
                 files = [root / own.pictures.names[row] for row in rows]
-                answers = recogniser.recognise(files, max_risk=MAX_RISK)
+                answers = recognizer.recognize(files, max_risk=MAX_RISK)
                 truth = [own.classes.names[label] for label in own.evaluation_labels(rows)]
                 found[kind].append(shares(answers, truth))
     print("| pictures of | top-1 | probability | class, right | class, wrong | superclass | none |")

@@ -3,7 +3,8 @@
 The same training step is timed twice: fed by the real pipeline (pictures decoded once, kept on the
 device as bytes, cropped and recoloured there) and on one view that lies ready on the device. The
 target is at least 0.8. ``python benchmarks/pipeline.py cub=DIR --weights FILE``; without a GPU it
-runs on the CPU, where a small ``--side`` and ``--backbone conv4 --weights none`` keep it short.
+runs on the CPU, where a small ``--image-size`` and ``--backbone conv4 --weights none`` keep it
+short.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from zerokin.data import load_dataset
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input import open_source, training_view
 from zerokin.features.training import Recipe
-from zerokin.features.training.rng import variation_generator
+from zerokin.features.training.rng import augmentation_generator
 from zerokin.features.training.run import TrainingRun
-from zerokin.features.training.views import Shown
+from zerokin.features.training.training_batch import TrainingBatch
 
 
 def pictures_per_second(
@@ -48,23 +49,27 @@ def main() -> None:
     parser.add_argument("data")
     parser.add_argument("--backbone", default="tf_efficientnet_lite2")
     parser.add_argument("--weights", default="packaged")
-    parser.add_argument("--side", type=int, default=320)
+    parser.add_argument("--image-size", type=int, default=320)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--streamed", action="store_true", help="decode while training")
     arguments = parser.parse_args()
 
     dataset = load_dataset(arguments.data)
-    recipe = Recipe(epochs=1, batch_size=arguments.batch, side=arguments.side)
+    recipe = Recipe(epochs=1, batch_size=arguments.batch, image_size=arguments.image_size)
     weights = None if arguments.weights == "none" else arguments.weights
     learner = FeatureLearner(
-        arguments.backbone, "end-to-end", weights=weights, recipe=recipe, side=arguments.side
+        arguments.backbone,
+        "end-to-end",
+        weights=weights,
+        recipe=recipe,
+        image_size=arguments.image_size,
     )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     learner.prepare(dataset)
     started = time.perf_counter()
     source = open_source(
-        dataset.pictures, learner.stored_side, device=device, resident=not arguments.streamed
+        dataset.pictures, learner.cache_size, device=device, resident=not arguments.streamed
     )
     decoded = time.perf_counter() - started
     source = source.select(dataset.split.train)
@@ -77,8 +82,8 @@ def main() -> None:
     feed = source.batches(iter(rows))
     ready = training_view(
         source.batch(rows[0]),
-        recipe.augmentation.draw(arguments.batch, variation_generator(seed=0, step=0)),
-        arguments.side,
+        recipe.augmentation.draw(arguments.batch, augmentation_generator(seed=0, step=0)),
+        arguments.image_size,
     ).contiguous(memory_format=torch.channels_last)
 
     def real(number: int) -> None:
@@ -86,7 +91,7 @@ def main() -> None:
         run.update()
 
     def ideal(number: int) -> None:
-        run.backward(Shown(ready), rows[number])
+        run.backward(TrainingBatch(ready), rows[number])
         run.update()
 
     # In turn, twice: what is slow at first is slow for both.
@@ -97,7 +102,7 @@ def main() -> None:
     )
     answer = {
         "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
-        "side": arguments.side,
+        "image_size": arguments.image_size,
         "batch": arguments.batch,
         "decoding_s": round(decoded, 1),
         "ready_tensors_per_s": round(ideal_rate),

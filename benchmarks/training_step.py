@@ -3,12 +3,14 @@
 Each network learns from noise of its own side, first as it is and then compiled
 (`Recipe(compiled=True)`), by the very step that trainings take.
 ``python benchmarks/training_step.py resnet12 wrn28-10:stem_stride=2 conv4:flatten=True``, on a GPU.
-``--side 60 64 72 84`` shows pictures that grow (`Recipe(first_side=60)`), one side after the other.
+``--image-size 60 64 72 84`` shows images that grow (`Recipe(initial_image_size=60)`), one
+size after the other.
 
 ``--modes eager default reduce-overhead max-autotune --batch 128 256`` measures each mode of
 `torch.compile` with each size of a batch, a line as soon as it is known. ``--recipe`` adds
-settings, as JSON: ``'{"manifold_mixup": 2, "turns": 0.5}'``. ``--layers 17`` adds superclass heads,
-``--separate`` computes those one by one. ``--budget 80`` begins nothing after so many seconds.
+settings, as JSON: ``'{"manifold_mixup": 2, "rotation_weight": 0.5}'``. ``--layers 17`` adds
+superclass heads, ``--separate`` computes those one by one. ``--budget 80`` begins nothing after so
+many seconds.
 
 ``--host`` tells what a step costs the thread that issues it, whatever the device: how many
 operators it calls, and how long it takes with eight tiny pictures, which take a GPU no time.
@@ -76,7 +78,7 @@ def learner(
     source = open_source(pixels, shown, device=device, resident=True, quiet=True)
     above = rng.integers(0, sizes, (batch, layers)) if layers else np.zeros((batch, 0), np.int64)
     targets = Targets(rng.integers(0, CLASSES, batch), above)
-    given = {"epochs": 1, "batch_size": batch, "side": shown, "compiled": compiled}
+    given = {"epochs": 1, "batch_size": batch, "image_size": shown, "compiled": compiled}
     recipe = Recipe.from_dict({**given, **(settings or {})})
     run = TrainingRun(network, source, targets, recipe, None, device)
     run.shared.train()
@@ -86,14 +88,14 @@ def learner(
 
     def learn(times: int, side: int | None = None) -> float:
         nonlocal taken
-        run.views.side = side or shown
+        run.augmenter.image_size = side or shown
         started = time.perf_counter()
         with convolutions_measured(run.device):
             for step in range(taken, taken + times):
                 run.learn_from(pictures, rows, step, 0)
                 run.update()
-                if run.average is not None:
-                    run.average.update(step + 1)
+                if run.ema is not None:
+                    run.ema.update(step + 1)
             if device == "cuda":
                 torch.cuda.synchronize()
         taken += times
@@ -132,7 +134,7 @@ def host(name: str, steps: int, **options: Any) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("networks", nargs="+", help="a backbone, with options: conv4:flatten=True")
-    parser.add_argument("--side", type=int, nargs="+", help="by default each network's own")
+    parser.add_argument("--image-size", type=int, nargs="+", help="by default each network's own")
     parser.add_argument("--batch", type=int, nargs="+", default=[128])
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--eager", action="store_true", help="do not compile")
@@ -154,7 +156,7 @@ def main() -> None:
             found = host(name, arguments.steps, **options)
             print(json.dumps({"network": name, **found}), flush=True)
             continue
-        shape = (name, arguments.side or [None], batch, arguments.steps)
+        shape = (name, arguments.image_size or [None], batch, arguments.steps)
         if arguments.modes:
             for mode in arguments.modes:
                 if arguments.budget and time.perf_counter() - started > arguments.budget:

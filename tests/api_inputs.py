@@ -172,7 +172,7 @@ def matrix(value: np.ndarray, rng: np.random.Generator) -> Iterator[Given]:
         Given("turned", value[::-1].copy()[::-1], SAME),
         Given("other byte order", value.astype(value.dtype.newbyteorder()), SAME),
         Given("long double", value.astype(np.longdouble), SAME),
-        Given("framed", Framed(value), SAME),
+        Given("resize_to_square", Framed(value), SAME),
         Given("list of arrays", list(value), SAME),
         Given("numbers as objects", value.astype(object), ANY),
         Given("float32", value.astype(np.float32), SAME),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognizer.confidence import AnswerCalibration
+from zerokin.recognizer.confidence import ConfidenceModel
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.risk_map import RiskMap
@@ -21,7 +21,7 @@ SHOTS = Z[[6, 7, 8]] @ WORLD + 0.1
 NAMES = [f"kind {letter}" for letter in "rstabcxyz"]
 TREE = ClassHierarchy.from_semantics(Z, names=NAMES)
 UNNAMED = ClassHierarchy.from_semantics(Z)
-CALIBRATION = AnswerCalibration(
+CALIBRATION = ConfidenceModel(
     "unseen",
     0.1,
     tuple(RiskMap((0.2, 0.6), (0.5, 0.1)) for _ in range(TREE.n_layers + 1)),

@@ -24,12 +24,12 @@ from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
 from zerokin.critters import find, portrait, render
 from zerokin.data import ClassTable, Dataset, Provenance, Split
 from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.input import Augmentation, centre_view, framed, open_source
+from zerokin.features.input import Augmentation, centre_view, open_source, resize_to_square
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.training import Recipe
 from zerokin.hierarchy import parse_wordnet_path, read_taxonomy_csv
 from zerokin.recognizer.answering import Question
-from zerokin.recognizer.confidence import AnswerCalibration
+from zerokin.recognizer.confidence import ConfidenceModel
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.risk_map import RiskMap
@@ -209,7 +209,7 @@ def targets() -> list[Target]:
                         "recipe": None,
                         "device": None,
                         "branching": 3,
-                        "crops": 0,
+                        "tta_crops": 0,
                         "weights": None,
                         "hidden": 8,
                     }.items()
@@ -225,19 +225,19 @@ def targets() -> list[Target]:
             finite,
         ),
         Target(
-            "AnswerCalibration",
-            lambda **p: AnswerCalibration(**p).to_dict(),
-            {f.name: (parameter, getattr(CALIBRATION, f.name)) for f in fields(AnswerCalibration)},
+            "ConfidenceModel",
+            lambda **p: ConfidenceModel(**p).to_dict(),
+            {f.name: (parameter, getattr(CALIBRATION, f.name)) for f in fields(ConfidenceModel)},
             **recorded,
         ),
         Target(
-            "AnswerCalibration.from_dict",
-            lambda data: AnswerCalibration.from_dict(data).to_dict(),
+            "ConfidenceModel.from_dict",
+            lambda data: ConfidenceModel.from_dict(data).to_dict(),
             {"data": (parameter, CALIBRATION.to_dict())},
             **recorded,
         ),
         Target(
-            "AnswerCalibration.each_risk", CALIBRATION.each_risk, {"overall": (share, 0.1)}, finite
+            "ConfidenceModel.each_risk", CALIBRATION.each_risk, {"overall": (share, 0.1)}, finite
         ),
         Target(
             "NoveltyRule",
@@ -403,9 +403,9 @@ def targets() -> list[Target]:
             finite,
         ),
         Target(
-            "framed",
-            framed,
-            {"picture": (parameter, PICTURE), "side": (count, 5), "framing": (word, "whole")},
+            "resize_to_square",
+            resize_to_square,
+            {"picture": (parameter, PICTURE), "side": (count, 5), "resize_mode": (word, "whole")},
             finite,
         ),
         Target(
@@ -420,7 +420,7 @@ def targets() -> list[Target]:
             {
                 "pictures": (parameter, PIXELS),
                 "side": (count, 4),
-                "framing": (word, "whole"),
+                "resize_mode": (word, "whole"),
                 "workers": (optional(count), 1),
             },
             finite,

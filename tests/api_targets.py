@@ -35,7 +35,7 @@ from zerokin.classifiers import (
     cosine_scores,
     nearest_prototype,
 )
-from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.features.scaler import FeatureScaler
 from zerokin.hierarchy import ClassHierarchy, layer_sizes
 from zerokin.metrics import per_class_top1, top1
 from zerokin.metrics.accuracy import harmonic_mean, hit_at
@@ -46,7 +46,7 @@ from zerokin.projection import (
     neighbour_graph,
     normalised_laplacian,
 )
-from zerokin.recognizer.confidence import answer, hedge
+from zerokin.recognizer.confidence import answer, predict_selectively
 from zerokin.report import tree_text
 from zerokin.semantics import taxonomy_vectors, unit_rows
 
@@ -108,7 +108,7 @@ def projected(F, E, labels, new, **params):
 
 
 def normalised(F, labels, new, steps):
-    return FeatureNormaliser(steps).fit(F, labels).transform(new)
+    return FeatureScaler(steps).fit(F, labels).transform(new)
 
 
 def tree_numbers(tree: ClassHierarchy) -> tuple[Any, ...]:
@@ -126,7 +126,7 @@ def peer(name: str) -> Callable[..., Any]:
 
 
 def few_shot_peer(name: str) -> Callable[..., Any]:
-    base = BaseClasses(X, Y, FeatureNormaliser("none"))
+    base = BaseClasses(X, Y, FeatureScaler("none"))
 
     def scored(shots, queries, **params):
         method = FEW_SHOT_PEERS[name](**params)
@@ -142,7 +142,7 @@ def accuracies(result: Any) -> bool:
 
 
 def hedged(scores, candidates, max_risk, hierarchy, calibration):
-    given = hedge(scores, hierarchy, candidates, calibration, max_risk)
+    given = predict_selectively(scores, hierarchy, candidates, calibration, max_risk)
     return given.layer, given.node, given.probability, given.risk
 
 
@@ -215,7 +215,7 @@ def targets() -> list[Target]:
             finite,
         ),
         Target(
-            "FeatureNormaliser",
+            "FeatureScaler",
             normalised,
             {
                 **F,
@@ -322,7 +322,7 @@ def targets() -> list[Target]:
             {"episodes": 3},
         ),
         Target(
-            "hedge",
+            "predict_selectively",
             hedged,
             {
                 "scores": (matrix, SCORES),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.recognizer.atomic_bundle import read_pointer
 
 CHANGES = {"os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
@@ -43,15 +43,15 @@ def killed_at(step, folder):
 
 def contents(folder):
     """Return all that a bundle holds, after `load` has checked it."""
-    recogniser = Recogniser.load(folder)
-    return read_pointer(folder).files, recogniser.recognise([PICTURE], k=99)
+    recognizer = Recognizer.load(folder)
+    return read_pointer(folder).files, recognizer.recognize([PICTURE], k=99)
 
 
 # A killed process loses nothing that it has written: only a power cut would, and it is slow.
 os.fsync = lambda _: None
 OLD, SCRATCH, PICTURE = map(Path, sys.argv[1:])
 before = contents(OLD)
-changed = Recogniser.load(OLD).add_class("new one", vector=np.arange(80.0))
+changed = Recognizer.load(OLD).add_class("new one", vector=np.arange(80.0))
 changed.save(shutil.copytree(OLD, SCRATCH / "reference"))
 after = contents(SCRATCH / "reference")
 assert before != after

@@ -24,7 +24,7 @@ from zerokin.features.training.log import TrainingLog
 # What is trained, and the moment at which it is killed: there are 4 steps an epoch and a checkpoint
 # after every third step and every epoch.
 SCENARIOS = {
-    "averaged": ({"recipe": {"average": 0.9, "warmup": 0.5}}, ("batch", 8)),
+    "averaged": ({"recipe": {"ema_decay": 0.9, "warmup": 0.5}}, ("batch", 8)),
     "dropout": ({"network": {"dropout": 0.3}, "resident": False}, ("batch", 8)),
     "end-to-end": ({"network": {"head": "end-to-end"}, "recipe": {"momentum": 0.0}}, ("batch", 8)),
     "accumulated": (
@@ -32,19 +32,26 @@ SCENARIOS = {
         ("batch", 15),
     ),
     "early stopping": (
-        {"scores": [10.0, 50.0, 30.0, 20.0, 90.0], "recipe": {"epochs": 5, "average": 0.5}},
+        {"scores": [10.0, 50.0, 30.0, 20.0, 90.0], "recipe": {"epochs": 5, "ema_decay": 0.5}},
         ("batch", 11),
     ),
     "validation": ({"scores": [10.0, 50.0, 30.0]}, ("validation", 2)),
-    "adamw": ({"recipe": {"optimiser": "adamw", "frozen_batch_norm": True}}, ("batch", 8)),
-    "turned": ({"recipe": {"turns": 0.7, "average": 0.9}, "scores": [1.0, 3.0, 2.0]}, ("batch", 8)),
-    "turned and taught": (
-        {"recipe": {"turns": 0.7, "distillation": 0.6}, "network": {"dropout": 0.3}, "teacher": 7},
+    "adamw": ({"recipe": {"optimizer": "adamw", "frozen_batch_norm": True}}, ("batch", 8)),
+    "turned": (
+        {"recipe": {"rotation_weight": 0.7, "ema_decay": 0.9}, "scores": [1.0, 3.0, 2.0]},
         ("batch", 8),
     ),
-    "pasted": ({"recipe": {"patches": 0.7, "turns": 0.5}}, ("batch", 8)),
+    "turned and taught": (
+        {
+            "recipe": {"rotation_weight": 0.7, "distillation": 0.6},
+            "network": {"dropout": 0.3},
+            "teacher": 7,
+        },
+        ("batch", 8),
+    ),
+    "apply_cutmix": ({"recipe": {"cutmix_prob": 0.7, "rotation_weight": 0.5}}, ("batch", 8)),
     "mixed": (
-        {"recipe": {"manifold_mixup": 2.0, "turns": 0.5, "restart_epochs": 2}},
+        {"recipe": {"manifold_mixup": 2.0, "rotation_weight": 0.5, "restart_epochs": 2}},
         ("batch", 8),
     ),
     "no checkpoint yet": ({}, ("batch", 2)),

@@ -1,4 +1,4 @@
-"""Folders of a user's own pictures, made from Critters, and recognisers fitted to them."""
+"""Folders of a user's own pictures, made from Critters, and recognizers fitted to them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 import zerokin
 from zerokin.errors import ZerokinWarning
-from zerokin.recognizer import Recogniser, fit_recogniser
+from zerokin.recognizer import Recognizer, fit_recognizer
 
 SMALL = {
     "backbone": "conv4",
     "weights": None,
     "options": {"width": 8},
-    "side": 32,
-    "mirrored": False,
+    "image_size": 32,
+    "tta_flip": False,
     "device": "cpu",
 }
 
@@ -64,13 +64,13 @@ def write_sheet(path: Path, seen, unseen):
                 table.writerow([classes.names[position], role, *classes.vectors[position]])
 
 
-def fitted(root: Path, **options) -> Recogniser:
+def fitted(root: Path, **options) -> Recognizer:
     dataset = zerokin.load_dataset(f"folder={root}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)
-        return fit_recogniser(dataset, **{"learner": SMALL, "tune": False, "quiet": True} | options)
+        return fit_recognizer(dataset, **{"learner": SMALL, "tune": False, "quiet": True} | options)
 
 
 def plain(answers):
     """Answers without what the pictures are called."""
-    return [{**answer.to_dict(), "picture": ""} for answer in answers]
+    return [{**answer.to_dict(), "picture": "", "image": ""} for answer in answers]

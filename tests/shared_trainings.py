@@ -16,15 +16,15 @@ from training_parts import epochs_seen, network, recipe, source, targets
 from zerokin.errors import InvalidInput
 from zerokin.features.networks import save_weights
 from zerokin.features.training import run, train
-from zerokin.features.training.synchronised import SynchronisedBatchNorm
+from zerokin.features.training.sync_batch_norm import SyncBatchNorm
 
 # Trained in one process and in two, which must end alike.
 SCENARIOS = {
     "batch norm": ({}, {}),
-    "end-to-end, averaged": ({"head": "end-to-end"}, {"average": 0.9}),
-    "turned and taught": ({}, {"turns": 0.7, "distillation": 0.6}),
-    "pasted": ({}, {"patches": 0.8, "batch_size": 12}),
-    "mixed": ({}, {"manifold_mixup": 2.0, "turns": 0.5, "batch_size": 12}),
+    "end-to-end, averaged": ({"head": "end-to-end"}, {"ema_decay": 0.9}),
+    "turned and taught": ({}, {"rotation_weight": 0.7, "distillation": 0.6}),
+    "apply_cutmix": ({}, {"cutmix_prob": 0.8, "batch_size": 12}),
+    "mixed": ({}, {"manifold_mixup": 2.0, "rotation_weight": 0.5, "batch_size": 12}),
     "accumulated": ({}, {"accumulation": 3, "clip_norm": 0.5, "frozen_batch_norm": True}),
 }
 
@@ -87,7 +87,7 @@ def normalise(rank):
     upstream = torch.randn(6, 3, 4, 5, generator=generator)
     weight, bias = torch.tensor([1.0, 2.0, -1.0]), torch.tensor([0.0, 1.0, 0.5])
     results = []
-    for part, mode in ((slice(None), None), (slice(rank * 3, rank * 3 + 3), SynchronisedBatchNorm)):
+    for part, mode in ((slice(None), None), (slice(rank * 3, rank * 3 + 3), SyncBatchNorm)):
         given, w, b = (value.clone().requires_grad_() for value in (x[part], weight, bias))
         mean, variance = torch.zeros(3), torch.ones(3)
         if mode is None:

@@ -25,14 +25,14 @@ from zerokin.selection.method import TrainingData
 SIDE = 16
 CONFIG = {
     "seeds": [0, 1],
-    "stored_side": SIDE,
+    "cache_size": SIDE,
     "defaults": {
         "backbone": "conv4",
         "weights": None,
         "options": {"width": 4},
-        "side": SIDE,
+        "image_size": SIDE,
         "branching": 2,
-        "recipe": {"epochs": 1, "batch_size": 8, "side": SIDE},
+        "recipe": {"epochs": 1, "batch_size": 8, "image_size": SIDE},
     },
     "networks": {"labels": {"mode": "classes"}, "whole": {"mode": "end-to-end"}},
     "rows": [
@@ -83,7 +83,7 @@ def test_every_row_is_measured_for_every_seed_and_nothing_is_trained_twice(
     assert [row["metrics"] for row in again] == [row["metrics"] for row in rows]
     changed = {
         **CONFIG,
-        "networks": {**CONFIG["networks"], "labels": {"mode": "classes", "side": 8}},
+        "networks": {**CONFIG["networks"], "labels": {"mode": "classes", "image_size": 8}},
     }
     with pytest.raises(AssertionError, match="trained again"):
         list(run_ablation(data, parse_config(changed), tmp_path, device="cpu", quiet=True))
@@ -319,14 +319,14 @@ def test_the_shipped_configuration_is_valid(request):
 def test_a_network_like_another_is_trained_once_and_read_again(pictures, tmp_path):
     networks = {
         "whole": {"mode": "end-to-end"},
-        "half": {"like": "whole", "start_share": 0.5},
-        "larger": {"like": "half", "side": 24},
+        "half": {"like": "whole", "start_interpolation": 0.5},
+        "larger": {"like": "half", "image_size": 24},
         "longer": {"like": "whole", "recipe": {"epochs": 2}},
     }
     rows = [{"name": name, "networks": [name], "method": "network"} for name in networks]
     config = parse_config({**CONFIG, "seeds": [0], "networks": networks, "rows": rows})
     assert [plan.trained_as for plan in config.networks] == [None, "whole", "whole", None]
-    assert config.network("larger").settings["start_share"] == 0.5
+    assert config.network("larger").settings["start_interpolation"] == 0.5
     assert config.network("longer").recipe["batch_size"] == 8
     results = list(run_ablation(f"folder={pictures}", config, tmp_path, device="cpu", quiet=True))
     assert [row["method"] for row in results[::2]] == [*networks]
@@ -354,7 +354,7 @@ def test_like_must_name_a_network_before(like, said):
 GENERATIONS = {
     "first": {"mode": "classes"},
     "second": {"like": "first", "teacher": "first", "recipe": {"distillation": 0.5}},
-    "wider": {"like": "second", "crops": 2},
+    "wider": {"like": "second", "tta_crops": 2},
     "third": {"like": "second", "teacher": "second"},
 }
 
@@ -490,11 +490,11 @@ def test_commands_whose_time_is_up_end_well_and_go_on(
     pictures, tmp_path, monkeypatch, capsys, command
 ):
     config, out = tmp_path / "config.yaml", tmp_path / "out"
-    network = {**CONFIG["defaults"], "mode": "classes", "stored_side": SIDE}
+    network = {**CONFIG["defaults"], "mode": "classes", "cache_size": SIDE}
     network["recipe"] = {**network["recipe"], "epochs": 2}
     plan = {
         "train": network,
-        "ablation": {**CONFIG, "seeds": [0], "defaults": {**network, "stored_side": None}},
+        "ablation": {**CONFIG, "seeds": [0], "defaults": {**network, "cache_size": None}},
     }[command]
     config.write_text(yaml.safe_dump(plan))
     data, options = f"folder={pictures}", ["--device", "cpu", "--compact"]

@@ -23,13 +23,13 @@ CONFIG = {
     "setting": "few-shot",
     "shots": [1, 3],
     "episodes": 7,
-    "stored_side": SIDE,
+    "cache_size": SIDE,
     "defaults": {
         "backbone": "conv4",
         "weights": None,
         "options": {"width": 4},
-        "side": SIDE,
-        "recipe": {"epochs": 1, "batch_size": 16, "side": SIDE},
+        "image_size": SIDE,
+        "recipe": {"epochs": 1, "batch_size": 16, "image_size": SIDE},
     },
     "networks": {
         "labels": {"mode": "classes"},

@@ -15,7 +15,7 @@ from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognizer.choosing import calibrate
 from zerokin.recognizer.confidence import NONE_OF_THESE, answer
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.fitting import AnswerFitter, fit_answers
 from zerokin.recognizer.confidence.risk_coverage import risk_coverage
 
@@ -184,7 +184,7 @@ def test_another_hierarchy_names_the_answers(dataset, model):
 def test_calibrations_come_back_from_json(fitters):
     calibration = fitters["all"].calibration()
     data = json.loads(json.dumps(calibration.to_dict()))
-    assert AnswerCalibration.from_dict(data) == calibration
+    assert ConfidenceModel.from_dict(data) == calibration
 
 
 def changed(data, path, value):
@@ -228,7 +228,7 @@ def changed(data, path, value):
 def test_a_damaged_calibration_is_refused_by_field(fitters, path, value, message):
     data = changed(fitters["all"].calibration().to_dict(), path, value)
     with pytest.raises(InvalidInput, match=message):
-        AnswerCalibration.from_dict(data)
+        ConfidenceModel.from_dict(data)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,19 @@ from PIL import Image
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.ancestors import find_ancestors, wrong_answers
 from zerokin.recognizer.confidence.confidence import probabilities
-from zerokin.recognizer.confidence.hedging import hedge, ladder_risks, learn_risk_maps
-from zerokin.recognizer.confidence.ladder import ladder, wrong_answers
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.risk_coverage import RiskCoverage, risk_coverage
 from zerokin.recognizer.confidence.risk_map import RiskMap
 from zerokin.recognizer.confidence.scored import Scored
+from zerokin.recognizer.confidence.selective_prediction import (
+    ancestor_risks,
+    learn_risk_maps,
+    predict_selectively,
+)
 from zerokin.report.risk_coverage import draw_risk_coverage
 
 TREE = ClassHierarchy([[0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]])
@@ -30,9 +34,7 @@ def made(seed=0, n=300):
 
 
 def calibrated(maps):
-    return AnswerCalibration(
-        "unseen", 1.0, tuple(maps), OverallRisk((), ()), NoveltyRule(None, 0.0)
-    )
+    return ConfidenceModel("unseen", 1.0, tuple(maps), OverallRisk((), ()), NoveltyRule(None, 0.0))
 
 
 def test_every_point_equals_answering_at_its_bound():
@@ -41,7 +43,9 @@ def test_every_point_equals_answering_at_its_bound():
     curve = risk_coverage(samples, TREE, calibration)
     sizes = {0: np.ones(6), 1: np.array([2, 2, 2]), 2: np.array([4, 2]), 3: np.array([6])}
     for i in np.linspace(0, len(curve.max_risk) - 1, 12).astype(int):
-        answers = hedge(samples.scores, TREE, np.arange(6), calibration, curve.max_risk[i])
+        answers = predict_selectively(
+            samples.scores, TREE, np.arange(6), calibration, curve.max_risk[i]
+        )
         covered = told = wrong = 0.0
         for layer, node, truth, weight in zip(
             answers.layer, answers.node, samples.truth, samples.weights, strict=True
@@ -104,9 +108,9 @@ def test_areas_of_worked_curves():
 
 def test_the_overall_bound_is_the_largest_that_keeps_the_share():
     samples = made(3)
-    steps = ladder(probabilities(samples.scores, 1.0), TREE, samples.candidates)
+    steps = find_ancestors(probabilities(samples.scores, 1.0), TREE, samples.candidates)
     maps = learn_risk_maps([made(4)], TREE, 1.0)
-    risks, wrong = ladder_risks(steps, maps), wrong_answers(steps, TREE, samples)
+    risks, wrong = ancestor_risks(steps, maps), wrong_answers(steps, TREE, samples)
     overall = OverallRisk.of(risks, wrong, samples.weights, n_classes=20)
     rows = np.arange(len(samples))
 

@@ -1,4 +1,4 @@
-"""The HTTP interface: answers against the recogniser, refusals in one line, nothing let through."""
+"""The HTTP interface: answers against the recognizer, refusals in one line, nothing let through."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 
 from served import bundle, test_pictures
 from zerokin.app import Limits, Service, create_app
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 LOCAL = "http://127.0.0.1:7860"
 
@@ -48,22 +48,23 @@ def error(response, status):
 
 
 def test_answers_are_the_recognisers(client, folder):
-    alone = Recogniser.load(folder, device="cpu")
+    alone = Recognizer.load(folder, device="cpu")
     for file in test_pictures()[:3]:
         query = {"k": 4, "max_risk": 0.3, "unseen_bias": 0.05, "candidates": "unseen"}
         given = client.post("/api/predict", content=file.read_bytes(), params=query)
-        expected = alone.recognise(file, k=4, max_risk=0.3, unseen_bias=0.05, candidates="unseen")[
+        expected = alone.recognize(file, k=4, max_risk=0.3, unseen_bias=0.05, candidates="unseen")[
             0
         ].to_dict()
         assert given.status_code == 200
-        assert given.json() == expected | {"picture": "picture"}
+        assert given.json() == expected | {"picture": "image", "image": "image"}
 
 
-def test_a_form_names_the_picture_and_examples_are_pictures(client):
+@pytest.mark.parametrize("field", ["image", "picture"])
+def test_a_form_names_the_picture_and_examples_are_pictures(client, field):
     file = test_pictures()[0]
-    form = {"picture": ("garden.png", file.read_bytes(), "image/png")}
+    form = {field: ("garden.png", file.read_bytes(), "image/png")}
     given = client.post("/api/predict", files=form, params={"examples": True}).json()
-    assert given["picture"] == "garden.png"
+    assert given["image"] == given["picture"] == "garden.png"
     example = given["kin"][0]["examples"][0]
     assert example.startswith("data:image/jpeg;base64,")
     raw = client.post("/api/predict", content=file.read_bytes()).json()
@@ -124,7 +125,7 @@ def test_forms_without_the_picture(client, form):
         response = client.post("/api/predict", content=part, headers=head)
     else:
         response = client.post("/api/predict", **form)
-    assert "no file in its field 'picture'" in error(response, 400)
+    assert "no file in its field 'image'" in error(response, 400)
 
 
 def test_a_broken_form_is_said(client):
@@ -152,7 +153,7 @@ def test_classes_of_any_name_come_and_go(client, folder, name):
     classes = client.get("/api/classes").json()["classes"]
     assert classes[-1]["name"] == name
     assert not classes[-1]["seen"]
-    assert Recogniser.load(folder, device="cpu").classes.names[-1] == name
+    assert Recognizer.load(folder, device="cpu").classes.names[-1] == name
     given = client.post(
         "/api/predict", content=test_pictures()[0].read_bytes(), params={"k": 99}
     ).json()
@@ -218,7 +219,7 @@ def test_what_cannot_be_removed(client):
 
 
 def test_classes_and_hierarchy_are_the_recognisers(client, folder):
-    alone = Recogniser.load(folder, device="cpu")
+    alone = Recognizer.load(folder, device="cpu")
     tree, names = alone.hierarchy, list(alone.classes.names)
     given = client.get("/api/classes").json()
     assert given["known_by"] == "attributes"

@@ -1,4 +1,4 @@
-"""What the tabs show, without a browser: against the recogniser, and always as text."""
+"""What the tabs show, without a browser: against the recognizer, and always as text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from zerokin.app.answer_html import answer_html, percent
 from zerokin.app.batch_tab import named_batch
 from zerokin.app.class_tab import added, attribute_values, removed, telling_attributes
 from zerokin.app.hierarchy_tab import path_html
+from zerokin.app.image_tab import named_picture
 from zerokin.app.page import page, title_html
-from zerokin.app.picture_tab import named_picture
 from zerokin.app.service import Service
 from zerokin.app.sunburst import rings, sunburst
-from zerokin.recognizer import PictureAnswer, Recogniser
-from zerokin.recognizer.picture_answer import HedgedAnswer, Kin, RankedClass, Superclass
+from zerokin.recognizer import ImageAnswer, Recognizer
+from zerokin.recognizer.image_answer import Kin, RankedClass, SelectiveAnswer, Superclass
 
 EVIL = '<script>alert("x")</script>"\'&‮'
 
@@ -51,7 +51,7 @@ class Text(HTMLParser):
 def test_a_picture_is_named_as_by_the_recogniser(service):
     file = test_pictures()[1]
     html = named_picture(service, str(file), "All", 1.0, 0.0)
-    expected = service.recogniser.recognise(file, max_risk=1.0)[0]
+    expected = service.recognizer.recognize(file, max_risk=1.0)[0]
     shown = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', html)
     assert [unescape(name) for name in shown] == [one.name for one in expected.ranked]
     assert f"<h2><bdi>{expected.best.name}</bdi></h2>" in html
@@ -63,32 +63,32 @@ def test_a_picture_is_named_as_by_the_recogniser(service):
 def test_leaning_changes_the_answer_as_the_recogniser_says(service):
     file = test_pictures()[0]
     for bias in (-0.3, 0.3):
-        expected = service.recogniser.recognise(file, max_risk=1.0, unseen_bias=bias)[0]
+        expected = service.recognizer.recognize(file, max_risk=1.0, unseen_bias=bias)[0]
         html = named_picture(service, str(file), "All", 1.0, bias)
         assert f'<th scope="row"><bdi>{expected.best.name}</bdi>' in html
 
 
 def test_hedged_answers_and_none_of_these_are_said_plainly():
     best = RankedClass("okapi", 0.2, 0.4, seen=False)
-    hedged = HedgedAnswer("hoofed", 1, 0.9, 0.1)
+    hedged = SelectiveAnswer("hoofed", 1, 0.9, 0.1)
     steps = (Superclass("hoofed", 1, 0.9),)
-    html = answer_html(PictureAnswer("a", (best,), steps, hedged), max_risk=0.2)
+    html = answer_html(ImageAnswer("a", (best,), steps, hedged), max_risk=0.2)
     assert "Some kind of “hoofed”" in Text(html).text
     assert "20 % you accept" in Text(html).text
-    anything = HedgedAnswer("anything", 2, 1.0, 0.0)
-    html = answer_html(PictureAnswer("a", (best,), steps, anything), max_risk=0.2)
+    anything = SelectiveAnswer("anything", 2, 1.0, 0.0)
+    html = answer_html(ImageAnswer("a", (best,), steps, anything), max_risk=0.2)
     assert "Not sure" in Text(html).text
-    html = answer_html(PictureAnswer("a", (best,), steps, none_of_these=True), max_risk=None)
+    html = answer_html(ImageAnswer("a", (best,), steps, out_of_distribution=True), max_risk=None)
     assert "None of these" in Text(html).text
     assert "okapi" in Text(html).text
 
 
 def test_names_are_text_wherever_they_stand(service):
-    answer = PictureAnswer(
+    answer = ImageAnswer(
         EVIL,
         (RankedClass(EVIL, 0.1, 0.3, seen=True),),
         (Superclass(EVIL, 1, 0.5),),
-        HedgedAnswer(EVIL, 1, 0.5, 0.1),
+        SelectiveAnswer(EVIL, 1, 0.5, 0.1),
         (Kin(EVIL, 0.5, (b"jpeg",)),),
     )
     for html in (answer_html(answer, max_risk=0.5), answer_html(answer, max_risk=None)):
@@ -100,7 +100,7 @@ def test_names_are_text_wherever_they_stand(service):
     found = path_html(service, EVIL)
     assert EVIL in Text(found).text
     assert "script" not in Text(found).tags
-    label = str(sunburst(service.recogniser, EVIL).data[0].labels)
+    label = str(sunburst(service.recognizer, EVIL).data[0].labels)
     assert "<script" not in label
     assert "&lt;script" in label
     assert "script" not in Text(removed(service, EVIL)).tags
@@ -120,19 +120,19 @@ def test_bad_input_is_a_line_not_an_error(service, tmp_path):
 
 
 def test_a_class_is_added_like_another_and_forgotten(service):
-    values = attribute_values(service.recogniser, "plum mumbler")
-    own = service.recogniser.classes.index("plum mumbler")[0]
-    assert list(values.values()) == service.recogniser.classes.vectors[own].tolist()
+    values = attribute_values(service.recognizer, "plum mumbler")
+    own = service.recognizer.classes.index("plum mumbler")[0]
+    assert list(values.values()) == service.recognizer.classes.vectors[own].tolist()
     assert "is known from now on: 14 classes" in added(service, "twin", attributes=values)
     assert "4 it never saw" in Text(title_html(service)).text
-    names = Recogniser.load(service.folder, device="cpu").classes.names
+    names = Recognizer.load(service.folder, device="cpu").classes.names
     assert names[-1] == "twin"
     assert "is forgotten: 13 classes" in removed(service, "twin")
 
 
 def test_sliders_show_what_sets_a_class_apart(service):
-    classes = service.recogniser.classes
-    chosen = telling_attributes(service.recogniser, "plum mumbler")
+    classes = service.recognizer.classes
+    chosen = telling_attributes(service.recognizer, "plum mumbler")
     own = classes.vectors[classes.index("plum mumbler")[0]] - classes.vectors.mean(axis=0)
     columns = [classes.attribute_names.index(name) for name in chosen]
     rest = [i for i in range(len(own)) if i not in columns]
@@ -140,10 +140,10 @@ def test_sliders_show_what_sets_a_class_apart(service):
 
 
 def test_the_rings_hold_every_class_once_and_parents_hold_their_children(service):
-    ids, labels, parents, values, _ = rings(service.recogniser)
+    ids, labels, parents, values, _ = rings(service.recognizer)
     assert len(set(ids)) == len(ids)
     assert sorted(name for i, name in zip(ids, labels, strict=True) if i[:2] == "0.") == sorted(
-        service.recogniser.classes.names
+        service.recognizer.classes.names
     )
     below = dict.fromkeys(ids, 0)
     for parent, value in zip(parents, values, strict=True):
@@ -154,9 +154,9 @@ def test_the_rings_hold_every_class_once_and_parents_hold_their_children(service
 
 
 def test_finding_a_class_colours_its_path_alone(service):
-    tree, name = service.recogniser.hierarchy, "plum mumbler"
-    position = service.recogniser.classes.names.index(name)
-    ids, _, _, _, colours = rings(service.recogniser, name)
+    tree, name = service.recognizer.hierarchy, "plum mumbler"
+    position = service.recognizer.classes.names.index(name)
+    ids, _, _, _, colours = rings(service.recognizer, name)
     path = {f"{layer}.{tree.labels(layer)[position]}" for layer in range(tree.n_layers + 1)}
     strong = {one for one, c in zip(ids[1:], colours[1:], strict=True) if c != "#EDEDED"}
     assert strong == path

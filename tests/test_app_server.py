@@ -41,7 +41,7 @@ def test_answers_equal_the_command_lines_and_sigterm_finishes_what_is_in_flight(
         assert address.startswith("http://127.0.0.1:")
         given = ask(address, "/api/predict?k=3&max_risk=0.3", file.read_bytes())
         said = zerokin("predict", folder, file, "--json", "-k", 3, "--max-risk", 0.3)
-        assert given | {"picture": str(file)} == json.loads(said.stdout)
+        assert given | {"picture": str(file), "image": str(file)} == json.loads(said.stdout)
         answers = []
         threads = [
             threading.Thread(target=lambda: answers.append(ask(address, content=file.read_bytes())))

@@ -1,4 +1,4 @@
-"""One bundle asked and changed by many: answers against the recogniser's own."""
+"""One bundle asked and changed by many: answers against the recognizer's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zerokin.app.limits import Limits
 from zerokin.app.refusals import Busy, Conflict, ReadOnly, TooLarge, Unknown
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.recognizer.answering import Question
 
 
@@ -34,7 +34,7 @@ def service(folder):
 
 
 def said(answer):
-    return answer.to_dict(examples=True) | {"picture": ""}
+    return answer.to_dict(examples=True) | {"picture": "", "image": ""}
 
 
 def test_answers_of_many_at_once_are_those_of_the_recogniser_alone(service, folder):
@@ -44,14 +44,14 @@ def test_answers_of_many_at_once_are_those_of_the_recogniser_alone(service, fold
         Question("unseen", k=2, max_risk=0.3),
         Question(["plum mumbler", "honey mumbler"], unseen_bias=0.1),
     ]
-    alone = Recogniser.load(folder, device="cpu")
+    alone = Recognizer.load(folder, device="cpu")
     asked = [(file, questions[i % 3]) for i, file in enumerate(files)]
     with ThreadPoolExecutor(16) as pool:
         futures = list(pool.map(lambda one: service.ask(one[0].read_bytes(), "x", one[1]), asked))
     # Neither the pictures asked about at the same time nor those of one call change a digit.
-    together = {q: alone.recognise(files, **vars(question)) for q, question in enumerate(questions)}
+    together = {q: alone.recognize(files, **vars(question)) for q, question in enumerate(questions)}
     for i, ((file, question), future) in enumerate(zip(asked, futures, strict=True)):
-        expected = alone.recognise([file], **vars(question))[0]
+        expected = alone.recognize([file], **vars(question))[0]
         assert said(future.result()) == said(expected) == said(together[i % 3][i])
     assert service.in_hand == 0
 
@@ -183,19 +183,19 @@ def test_a_bad_question_is_refused_at_once(service):
 
 
 def test_a_class_is_known_at_once_and_after_a_restart(service, folder):
-    vector = service.recogniser.classes.vectors[0]
-    names = service.recogniser.classes.attribute_names
+    vector = service.recognizer.classes.vectors[0]
+    names = service.recognizer.classes.attribute_names
     attributes = dict(zip(names, vector.tolist(), strict=True))
     assert service.add_class(" twin ", attributes=attributes) == 14
     ranked = service.ask(test_pictures()[0].read_bytes(), "x", Question(k=99)).result(30).ranked
     assert "twin" in [one.name for one in ranked]
-    assert Recogniser.load(folder, device="cpu").classes.names[-1] == "twin"
+    assert Recognizer.load(folder, device="cpu").classes.names[-1] == "twin"
     assert service.remove_class("twin") == 13
-    assert "twin" not in Recogniser.load(folder, device="cpu").classes.names
+    assert "twin" not in Recognizer.load(folder, device="cpu").classes.names
 
 
 def test_what_cannot_be_changed_changes_nothing(service, folder):
-    before = Recogniser.load(folder, device="cpu").classes.names
+    before = Recognizer.load(folder, device="cpu").classes.names
     ones = np.ones(80).tolist()
     with pytest.raises(Conflict, match="there is a class"):
         service.add_class("plum mumbler", vector=ones)
@@ -209,31 +209,31 @@ def test_what_cannot_be_changed_changes_nothing(service, folder):
         service.add_class("a" * 201, vector=ones)
     with pytest.raises(InvalidInput, match="has 1 values"):
         service.add_class("new", vector=[1.0])
-    assert service.recogniser.classes.names == before
-    assert Recogniser.load(folder, device="cpu").classes.names == before
+    assert service.recognizer.classes.names == before
+    assert Recognizer.load(folder, device="cpu").classes.names == before
 
 
 def test_a_change_that_cannot_be_saved_is_not_made(service, monkeypatch):
     def full(*_):
         raise InvalidInput("cannot write: no space left on device")
 
-    monkeypatch.setattr(Recogniser, "save", full)
+    monkeypatch.setattr(Recognizer, "save", full)
     with pytest.raises(InvalidInput, match="no space left"):
         service.add_class("new", vector=np.ones(80).tolist())
-    assert "new" not in service.recogniser.classes.names
+    assert "new" not in service.recognizer.classes.names
 
 
 def test_changes_by_others_are_taken_in_before_ones_own(service, folder):
-    Recogniser.load(folder, device="cpu").add_class("theirs", vector=np.ones(80)).save(folder)
+    Recognizer.load(folder, device="cpu").add_class("theirs", vector=np.ones(80)).save(folder)
     service.add_class("ours", vector=np.arange(80.0).tolist())
-    assert Recogniser.load(folder, device="cpu").classes.names[-2:] == ("theirs", "ours")
+    assert Recognizer.load(folder, device="cpu").classes.names[-2:] == ("theirs", "ours")
 
 
 def test_many_changes_at_once_are_all_made(service, folder):
     names = [f"new {number}" for number in range(6)]
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda name: service.add_class(name, vector=[1.0] * 80), names))
-    assert set(names) < set(Recogniser.load(folder, device="cpu").classes.names)
+    assert set(names) < set(Recognizer.load(folder, device="cpu").classes.names)
 
 
 def test_read_only_refuses_changes(folder):

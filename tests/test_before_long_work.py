@@ -18,9 +18,9 @@ from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.files import CannotWrite, refuse_unwritable
 
-NETWORK = {"backbone": "conv4", "weights": None, "mode": "classes", "side": 16, "recipe": {}}
+NETWORK = {"backbone": "conv4", "weights": None, "mode": "classes", "image_size": 16, "recipe": {}}
 CONFIG = {
-    "stored_side": 16,
+    "cache_size": 16,
     "networks": {"labels": NETWORK},
     "rows": [{"name": "labels", "networks": ["labels"], "method": "projection"}],
 }
@@ -34,7 +34,7 @@ def zerokin(monkeypatch, capsys):
         raise AssertionError("it has begun to work")
 
     for place in (
-        "zerokin.recognizer.fit_recogniser",
+        "zerokin.recognizer.fit_recognizer",
         "zerokin.selection.fitting.fit_classifier",
         "zerokin.benchmark.comparison.measure",
         "zerokin.benchmark.few_shot.comparison.measure_few_shot",

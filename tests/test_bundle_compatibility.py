@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.recognizer.atomic_bundle import VERSION
 
 DATA = Path(__file__).parent / "data"
 
 
 def test_a_bundle_of_version_1_answers_as_it_did():
-    recogniser = Recogniser.load(DATA / "bundle-1", device="cpu")
+    recognizer = Recognizer.load(DATA / "bundle-1", device="cpu")
     expected = json.loads((DATA / "bundle-1.json").read_text(encoding="utf-8"))
-    given = recogniser.recognise(DATA / "picture.png", k=20, max_risk=0.5)[0].to_dict()
+    given = recognizer.recognize(DATA / "picture.png", k=20, max_risk=0.5)[0].to_dict()
     # Scores may differ by what another processor rounds.
     for field in ("score", "probability"):
         assert {one["name"]: one[field] for one in given["ranked"]} == pytest.approx(
@@ -28,9 +28,9 @@ def test_a_bundle_of_version_1_answers_as_it_did():
     assert [one["name"] for one in given["superclasses"]] == [
         one["name"] for one in expected["superclasses"]
     ]
-    assert recogniser.classes.names[-1] == '<b>new</b> "one", two/three'
-    assert recogniser.seen.sum() == 8
-    assert recogniser.examples(recogniser.classes.names[0])[0].startswith(b"\xff\xd8")
+    assert recognizer.classes.names[-1] == '<b>new</b> "one", two/three'
+    assert recognizer.seen.sum() == 8
+    assert recognizer.examples(recognizer.classes.names[0])[0].startswith(b"\xff\xd8")
 
 
 def test_the_kept_bundle_is_small_and_of_this_version():

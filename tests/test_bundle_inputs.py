@@ -17,7 +17,7 @@ from zerokin.class_names import LONGEST_NAME, LONGEST_TEXT, checked_text
 from zerokin.classifiers import serialization as classifiers
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy.taxonomy_csv import read_taxonomy_csv
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.recognizer import serialization as saved
 from zerokin.recognizer.atomic_bundle import read_pointer, undo_generation, write_generation
 
@@ -54,7 +54,7 @@ def kept(tmp_path_factory):
         attribute_names=None,
         descriptions=tuple(f"{name}, as it is\nknown" for name in whole.classes.names),
     )
-    described = Recogniser(whole.learner, whole.classifier, told)
+    described = Recognizer(whole.learner, whole.classifier, told)
     described.save(root / "bundle")
     return root / "bundle", sorted((pictures / "test").glob("*/*.png"))[:2]
 
@@ -75,19 +75,19 @@ def encoded(monkeypatch):
 
 
 def answers(folder, pictures):
-    return plain(Recogniser.load(folder).recognise(pictures, k=99))
+    return plain(Recognizer.load(folder).recognize(pictures, k=99))
 
 
 @pytest.mark.parametrize("kind", BAD_NAMES)
 def test_a_bad_name_is_refused_everywhere_and_changes_nothing(kept, bundle, kind):
     name, before = BAD_NAMES[kind], answers(bundle, kept[1])
-    recogniser = Recogniser.load(bundle)
+    recognizer = Recognizer.load(bundle)
     vector = np.arange(1.0, 81)
     service = Service(bundle)
     try:
         for add in (
-            lambda: recogniser.add_class(name, vector=vector),
-            lambda: recogniser.classifier.add_class(name, vector),
+            lambda: recognizer.add_class(name, vector=vector),
+            lambda: recognizer.classifier.add_class(name, vector),
             lambda: service.add_class(name, vector=vector.tolist()),
         ):
             with pytest.raises(InvalidInput) as caught:
@@ -96,33 +96,33 @@ def test_a_bad_name_is_refused_everywhere_and_changes_nothing(kept, bundle, kind
             assert len(str(caught.value)) < 400
     finally:
         service.close()
-    recogniser.save(bundle)
+    recognizer.save(bundle)
     assert answers(bundle, kept[1]) == before
 
 
 def test_blanks_around_a_name_are_left_out(bundle):
-    recogniser = Recogniser.load(bundle)
-    recogniser.add_class("\t okapi \u3000", vector=np.ones(80)).save(bundle)
-    assert Recogniser.load(bundle).classes.names[-1] == "okapi"
+    recognizer = Recognizer.load(bundle)
+    recognizer.add_class("\t okapi \u3000", vector=np.ones(80)).save(bundle)
+    assert Recognizer.load(bundle).classes.names[-1] == "okapi"
 
 
 @pytest.mark.parametrize("kind", BAD_TEXTS)
 def test_a_bad_text_is_refused_and_changes_nothing(kept, bundle, kind, encoded):
     before = answers(bundle, kept[1])
-    recogniser = Recogniser.load(bundle)
+    recognizer = Recognizer.load(bundle)
     with pytest.raises(InvalidInput, match=r"class 'okapi': .*text") as caught:
-        recogniser.add_class("okapi", text=BAD_TEXTS[kind])
+        recognizer.add_class("okapi", text=BAD_TEXTS[kind])
     assert "\n" not in str(caught.value)
-    recogniser.save(bundle)
+    recognizer.save(bundle)
     assert answers(bundle, kept[1]) == before
 
 
 def test_lines_of_a_text_end_in_line_feeds_and_come_back(bundle, encoded):
-    recogniser = Recogniser.load(bundle)
-    recogniser.add_class("okapi", text='a giraffe\'s kin,\r\n"striped",\rshy\tindeed\n')
-    recogniser.add_class("longest", text="o" * LONGEST_TEXT)
-    recogniser.save(bundle)
-    told = Recogniser.load(bundle).classes.descriptions
+    recognizer = Recognizer.load(bundle)
+    recognizer.add_class("okapi", text='a giraffe\'s kin,\r\n"striped",\rshy\tindeed\n')
+    recognizer.add_class("longest", text="o" * LONGEST_TEXT)
+    recognizer.save(bundle)
+    told = Recognizer.load(bundle).classes.descriptions
     assert told[-2] == 'a giraffe\'s kin,\n"striped",\nshy\tindeed\n'
     assert told[-1] == "o" * LONGEST_TEXT
     with pytest.raises(InvalidInput, match="must be words"):
@@ -177,15 +177,15 @@ def test_what_does_not_read_back_never_takes_the_place_of_what_does(
 ):
     before, fill = answers(bundle, kept[1]), saved.fill
     pointer = read_pointer(bundle)
-    recogniser = Recogniser.load(bundle).add_class("okapi", vector=np.ones(80))
+    recognizer = Recognizer.load(bundle).add_class("okapi", vector=np.ones(80))
 
-    def fill_badly(recogniser, root, *, former=None):
-        fill(recogniser, root)
+    def fill_badly(recognizer, root, *, former=None):
+        fill(recognizer, root)
         break_it(root)
 
     monkeypatch.setattr(saved, "fill", fill_badly)
     with pytest.raises(InvalidInput, match=f"does not read back.*{line}.*nothing is changed"):
-        recogniser.save(bundle)
+        recognizer.save(bundle)
     assert read_pointer(bundle) == pointer
     assert answers(bundle, kept[1]) == before
     assert len(list(bundle.iterdir())) == 3
@@ -193,7 +193,7 @@ def test_what_does_not_read_back_never_takes_the_place_of_what_does(
 
 def test_answers_that_are_other_or_no_numbers_do_not_pass(kept, bundle, monkeypatch):
     before = answers(bundle, kept[1])
-    recogniser = Recogniser.load(bundle).add_class("okapi", vector=np.ones(80))
+    recognizer = Recognizer.load(bundle).add_class("okapi", vector=np.ones(80))
     write = classifiers._numbers
 
     def numbers(model):
@@ -201,65 +201,65 @@ def test_answers_that_are_other_or_no_numbers_do_not_pass(kept, bundle, monkeypa
 
     monkeypatch.setattr(classifiers, "_numbers", numbers)
     with pytest.raises(InvalidInput, match="its scores differ"):
-        recogniser.save(bundle)
+        recognizer.save(bundle)
     monkeypatch.undo()
-    recogniser.classifier._offsets[-1] = np.nan
+    recognizer.classifier._offsets[-1] = np.nan
     with pytest.raises(InvalidInput, match="not finite"):
-        recogniser.save(bundle)
+        recognizer.save(bundle)
     assert answers(bundle, kept[1]) == before
 
 
 def test_undo_goes_back_and_again_forth(kept, bundle):
     old = answers(bundle, kept[1])
     with pytest.raises(InvalidInput, match="nothing to undo"):
-        Recogniser.undo(bundle)
-    Recogniser.load(bundle).add_class("okapi", vector=np.ones(80)).save(bundle)
+        Recognizer.undo(bundle)
+    Recognizer.load(bundle).add_class("okapi", vector=np.ones(80)).save(bundle)
     new = answers(bundle, kept[1])
     assert old != new
-    back = Recogniser.undo(bundle)
-    assert plain(back.recognise(kept[1], k=99)) == old == answers(bundle, kept[1])
-    Recogniser.undo(bundle)
+    back = Recognizer.undo(bundle)
+    assert plain(back.recognize(kept[1], k=99)) == old == answers(bundle, kept[1])
+    Recognizer.undo(bundle)
     assert answers(bundle, kept[1]) == new
     # What was undone is what the next change takes the place of.
-    back = Recogniser.undo(bundle)
+    back = Recognizer.undo(bundle)
     back.add_class("zebra", vector=np.ones(80)).save(bundle)
-    assert Recogniser.load(bundle).classes.names[-1] == "zebra"
-    Recogniser.undo(bundle)
+    assert Recognizer.load(bundle).classes.names[-1] == "zebra"
+    Recognizer.undo(bundle)
     assert answers(bundle, kept[1]) == old
     assert len(list(bundle.iterdir())) == 4
 
 
 def test_undo_refuses_a_former_generation_that_is_damaged(kept, bundle):
-    Recogniser.load(bundle).add_class("okapi", vector=np.ones(80)).save(bundle)
+    Recognizer.load(bundle).add_class("okapi", vector=np.ones(80)).save(bundle)
     new = answers(bundle, kept[1])
     former = bundle / read_pointer(bundle).former.generation
     (former / "classes.csv").write_text("name,role\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="changed or damaged"):
-        Recogniser.undo(bundle)
+        Recognizer.undo(bundle)
     assert answers(bundle, kept[1]) == new
 
 
 def test_a_save_that_changes_nothing_leaves_something_to_undo(kept, bundle):
     old = answers(bundle, kept[1])
-    recogniser = Recogniser.load(bundle).add_class("okapi", vector=np.ones(80))
-    recogniser.save(bundle)
-    recogniser.save(bundle)
-    Recogniser.load(bundle).save(bundle)
-    Recogniser.undo(bundle)
+    recognizer = Recognizer.load(bundle).add_class("okapi", vector=np.ones(80))
+    recognizer.save(bundle)
+    recognizer.save(bundle)
+    Recognizer.load(bundle).save(bundle)
+    Recognizer.undo(bundle)
     assert answers(bundle, kept[1]) == old
 
 
 def test_a_change_by_somebody_who_has_not_seen_an_undo_is_refused(bundle):
-    recogniser = Recogniser.load(bundle).add_class("okapi", vector=np.ones(80))
-    recogniser.save(bundle)
-    Recogniser.undo(bundle)
+    recognizer = Recognizer.load(bundle).add_class("okapi", vector=np.ones(80))
+    recognizer.save(bundle)
+    Recognizer.undo(bundle)
     with pytest.raises(InvalidInput, match="changed by somebody else"):
-        recogniser.add_class("zebra", vector=np.ones(80)).save(bundle)
+        recognizer.add_class("zebra", vector=np.ones(80)).save(bundle)
 
 
 def test_undo_from_the_command_line(bundle):
     np.save(bundle.parent / "v.npy", np.ones(80))
-    count = len(Recogniser.load(bundle).classes)
+    count = len(Recognizer.load(bundle).classes)
     assert (
         zerokin("add-class", bundle, "okapi", "--vector", bundle.parent / "v.npy").returncode == 0
     )

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from own_pictures import fitted, write_critter_folder
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 
 def test_whenever_a_change_is_killed_the_bundle_is_the_old_or_the_new_one(tmp_path):
@@ -18,7 +18,7 @@ def test_whenever_a_change_is_killed_the_bundle_is_the_old_or_the_new_one(tmp_pa
     # Few examples, so that every single step can be tried.
     examples = {whole.classes.names[0]: whole.examples(whole.classes.names[0])[:1]}
     for shown in ({}, examples):  # of the first there is something to remove
-        Recogniser(whole.learner, whole.classifier, whole.classes, examples=shown).save(
+        Recognizer(whole.learner, whole.classifier, whole.classes, examples=shown).save(
             tmp_path / "old"
         )
     script = Path(__file__).with_name("killed_bundles.py")

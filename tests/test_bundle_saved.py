@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 from own_pictures import fitted, plain, write_critter_folder
 from zerokin.errors import InvalidInput, MissingFile, ZerokinError
 from zerokin.files import sha256
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.recognizer.atomic_bundle import (
     is_bundle,
     read_generation,
@@ -38,12 +38,12 @@ ODD_NAMES = [
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A bundle, the recogniser it was written from, and pictures."""
+    """A bundle, the recognizer it was written from, and pictures."""
     root = tmp_path_factory.mktemp("kept")
     pictures = write_critter_folder(root / "animals", n_seen=7, n_unseen=2, n_pictures=3, n_test=1)
-    recogniser = fitted(pictures)
-    recogniser.save(root / "bundle")
-    return root / "bundle", recogniser, sorted((pictures / "test").glob("*/*.png"))
+    recognizer = fitted(pictures)
+    recognizer.save(root / "bundle")
+    return root / "bundle", recognizer, sorted((pictures / "test").glob("*/*.png"))
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def bundle(kept, tmp_path):
     return shutil.copytree(kept[0], tmp_path / "bundle")
 
 
-def everything(recogniser, files):
-    return plain(recogniser.recognise(files, k=99, max_risk=0.5))
+def everything(recognizer, files):
+    return plain(recognizer.recognize(files, k=99, max_risk=0.5))
 
 
 def generation(folder) -> Path:
@@ -81,16 +81,16 @@ def edited(path, change):
 
 
 def test_what_is_loaded_answers_as_what_was_saved(kept):
-    folder, recogniser, files = kept
-    loaded = Recogniser.load(folder)
-    assert everything(loaded, files) == everything(recogniser, files)
-    assert loaded.classes.attribute_names == recogniser.classes.attribute_names
-    assert np.array_equal(loaded.classes.vectors, recogniser.classes.vectors)
-    assert loaded.calibrations == recogniser.calibrations
-    assert loaded.metrics == recogniser.metrics
-    assert loaded.about == recogniser.about
-    name = recogniser.classes.names[0]
-    assert loaded.examples(name) == recogniser.examples(name) != ()
+    folder, recognizer, files = kept
+    loaded = Recognizer.load(folder)
+    assert everything(loaded, files) == everything(recognizer, files)
+    assert loaded.classes.attribute_names == recognizer.classes.attribute_names
+    assert np.array_equal(loaded.classes.vectors, recognizer.classes.vectors)
+    assert loaded.calibrations == recognizer.calibrations
+    assert loaded.metrics == recognizer.metrics
+    assert loaded.about == recognizer.about
+    name = recognizer.classes.names[0]
+    assert loaded.examples(name) == recognizer.examples(name) != ()
     assert len(list(folder.glob("v-*"))) == 1
     assert "## Licence" in (generation(folder) / "README.md").read_text()
 
@@ -101,14 +101,14 @@ def test_nothing_in_a_bundle_is_a_pickle(kept):
 
 
 def test_names_of_classes_may_hold_anything_and_never_name_files(kept, bundle):
-    recogniser, files = Recogniser.load(bundle), kept[2]
+    recognizer, files = Recognizer.load(bundle), kept[2]
     rng = np.random.default_rng(0)
     for name in ODD_NAMES:
-        recogniser.add_class(name, vector=rng.random(80))
-    recogniser.save(bundle)
-    loaded = Recogniser.load(bundle)
+        recognizer.add_class(name, vector=rng.random(80))
+    recognizer.save(bundle)
+    loaded = Recognizer.load(bundle)
     assert list(loaded.classes.names[-len(ODD_NAMES) :]) == ODD_NAMES
-    assert everything(loaded, files) == everything(recogniser, files)
+    assert everything(loaded, files) == everything(recognizer, files)
     written = [path.relative_to(bundle).as_posix() for path in bundle.rglob("*")]
     assert all(path.isascii() and path.count("/") <= 2 for path in written)
     card = (generation(bundle) / "README.md").read_text()
@@ -116,19 +116,19 @@ def test_names_of_classes_may_hold_anything_and_never_name_files(kept, bundle):
     for name in ODD_NAMES:
         loaded.remove_class(name)
     loaded.save(bundle)
-    assert everything(Recogniser.load(bundle), files) == everything(kept[1], files)
+    assert everything(Recognizer.load(bundle), files) == everything(kept[1], files)
 
 
 def test_unchanged_files_are_linked_and_generations_before_the_former_go(bundle):
-    recogniser = Recogniser.load(bundle)
+    recognizer = Recognizer.load(bundle)
     before = generation(bundle)
     network = (before / "network" / "network.safetensors").stat().st_ino
-    recogniser.add_class("new one", vector=np.ones(80)).save(bundle)
+    recognizer.add_class("new one", vector=np.ones(80)).save(bundle)
     after = generation(bundle)
     assert after != before
     assert before.exists()
     assert (after / "network" / "network.safetensors").stat().st_ino == network
-    recogniser.add_class("next", vector=np.arange(80)).save(bundle)
+    recognizer.add_class("next", vector=np.arange(80)).save(bundle)
     kept = sorted([after.name, generation(bundle).name])
     assert not before.exists()
     assert sorted(path.name for path in bundle.iterdir()) == [".lock", "bundle.json", *kept]
@@ -139,28 +139,28 @@ def test_without_links_files_are_copied(bundle, monkeypatch):
         raise OSError(95, "not supported")
 
     monkeypatch.setattr(os, "link", no_links)
-    recogniser = Recogniser.load(bundle)
-    recogniser.add_class("new one", vector=np.ones(80)).save(bundle)
-    assert "new one" in Recogniser.load(bundle).classes.names
+    recognizer = Recognizer.load(bundle)
+    recognizer.add_class("new one", vector=np.ones(80)).save(bundle)
+    assert "new one" in Recognizer.load(bundle).classes.names
 
 
 def test_saving_repairs_a_damaged_bundle(kept, bundle):
-    recogniser = Recogniser.load(bundle)
+    recognizer = Recognizer.load(bundle)
     weights = generation(bundle) / "network" / "network.safetensors"
     weights.write_bytes(weights.read_bytes()[:-4] + b"oops")
     with pytest.raises(InvalidInput, match="changed or damaged"):
-        Recogniser.load(bundle)
-    recogniser.save(bundle)
-    assert everything(Recogniser.load(bundle), kept[2]) == everything(kept[1], kept[2])
+        Recognizer.load(bundle)
+    recognizer.save(bundle)
+    assert everything(Recognizer.load(bundle), kept[2]) == everything(kept[1], kept[2])
 
 
 def test_a_change_of_somebody_else_is_not_lost(bundle):
-    one, other = Recogniser.load(bundle), Recogniser.load(bundle)
+    one, other = Recognizer.load(bundle), Recognizer.load(bundle)
     one.add_class("of one", vector=np.ones(80)).save(bundle)
     with pytest.raises(InvalidInput, match="changed by somebody else"):
         other.add_class("of other", vector=np.ones(80)).save(bundle)
     one.add_class("of one again", vector=np.arange(80.0)).save(bundle)
-    assert Recogniser.load(bundle).classes.names[-2:] == ("of one", "of one again")
+    assert Recognizer.load(bundle).classes.names[-2:] == ("of one", "of one again")
 
 
 def test_other_folders_are_left_alone(kept, tmp_path):
@@ -171,7 +171,7 @@ def test_other_folders_are_left_alone(kept, tmp_path):
     with pytest.raises(InvalidInput, match="is a file"):
         kept[1].save(tmp_path / "note.txt")
     with pytest.raises(MissingFile, match="no bundle in"):
-        Recogniser.load(tmp_path)
+        Recognizer.load(tmp_path)
     assert not is_bundle(tmp_path)
 
 
@@ -287,7 +287,7 @@ def lost_example(folder):
 def test_a_bundle_that_was_edited_is_refused_in_one_line(bundle, damage, line):
     damage(bundle)
     with pytest.raises(ZerokinError) as caught:
-        Recogniser.load(bundle)
+        Recognizer.load(bundle)
     assert line in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -317,19 +317,19 @@ def test_leftovers_of_a_killed_first_write_do_not_hinder(kept, tmp_path):
     (folder / "v-ba9876543210").mkdir()
     kept[1].save(folder)
     assert len(list(folder.iterdir())) == 3
-    assert everything(Recogniser.load(folder), kept[2]) == everything(kept[1], kept[2])
+    assert everything(Recognizer.load(folder), kept[2]) == everything(kept[1], kept[2])
 
 
 def test_a_change_that_fails_changes_nothing(bundle, monkeypatch):
     before = {path: path.stat().st_mtime_ns for path in bundle.rglob("*") if path.is_file()}
-    recogniser = Recogniser.load(bundle).add_class("new one", vector=np.ones(80))
-    recogniser.metrics["bad"] = float("nan")
+    recognizer = Recognizer.load(bundle).add_class("new one", vector=np.ones(80))
+    recognizer.metrics["bad"] = float("nan")
     with pytest.raises(ValueError, match="JSON compliant"):
-        recogniser.save(bundle)
+        recognizer.save(bundle)
     after = {path: path.stat().st_mtime_ns for path in bundle.rglob("*") if path.is_file()}
     lock = bundle / ".lock"
     assert {**after, lock: 0} == {**before, lock: 0}
-    assert "new one" not in Recogniser.load(bundle).classes.names
+    assert "new one" not in Recognizer.load(bundle).classes.names
 
 
 def test_a_full_disk_is_said_and_leaves_nothing(tmp_path):
@@ -361,18 +361,18 @@ def test_a_change_needs_no_room_for_a_second_network(bundle, monkeypatch):
     """Weights are linked from the start: their writer is not even called."""
     weights = next(bundle.glob("v-*/network/network.safetensors"))
     before = weights.stat().st_ino
-    recogniser = Recogniser.load(bundle).add_class("new one", vector=np.ones(80))
+    recognizer = Recognizer.load(bundle).add_class("new one", vector=np.ones(80))
     monkeypatch.delattr("zerokin.features.networks.weight_files.save_file")
-    recogniser.save(bundle)
+    recognizer.save(bundle)
     linked = generation(bundle) / "network" / "network.safetensors"
     assert linked.stat().st_ino == before
     monkeypatch.undo()
     with torch.no_grad():
-        next(recogniser.learner.network_.parameters()).add_(1.0)
-    recogniser.save(bundle)
+        next(recognizer.learner.network_.parameters()).add_(1.0)
+    recognizer.save(bundle)
     changed = generation(bundle) / "network" / "network.safetensors"
     assert changed.stat().st_ino != before
-    name, tensor = next(iter(recogniser.learner.network_.named_parameters()))
+    name, tensor = next(iter(recognizer.learner.network_.named_parameters()))
     assert np.array_equal(load_file(changed)[name], tensor.detach().numpy())
 
 
@@ -407,11 +407,11 @@ def test_readers_beside_a_writer_never_see_a_mixture(tmp_path):
 
 
 def test_threads_add_classes_side_by_side(kept):
-    recogniser = Recogniser.load(kept[0])
+    recognizer = Recognizer.load(kept[0])
     vectors = np.random.default_rng(0).random((16, 80))
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda i: recogniser.add_class(f"new {i}", vector=vectors[i]), range(16)))
-    assert {f"new {i}" for i in range(16)} <= set(recogniser.classes.names)
+        list(pool.map(lambda i: recognizer.add_class(f"new {i}", vector=vectors[i]), range(16)))
+    assert {f"new {i}" for i in range(16)} <= set(recognizer.classes.names)
 
 
 def test_the_licence_in_the_card_can_be_filled_in_and_stays(bundle):
@@ -419,8 +419,8 @@ def test_the_licence_in_the_card_can_be_filled_in_and_stays(bundle):
     text = card.read_text()
     card.write_text(re.sub(r"(## Licence\n\n).*?\n\n(## Use)", r"\1CC BY 4.0, *birds*\n\n\2", text))
     assert card.read_text() != text
-    Recogniser.load(bundle).add_class("new one", vector=np.ones(80)).save(bundle)
-    Recogniser.load(bundle).add_class("next", vector=np.ones(80)).save(bundle)
+    Recognizer.load(bundle).add_class("new one", vector=np.ones(80)).save(bundle)
+    Recognizer.load(bundle).add_class("next", vector=np.ones(80)).save(bundle)
     text = (generation(bundle) / "README.md").read_text()
     assert "## Licence\n\nCC BY 4.0, *birds*\n\n## Use" in text
     assert "next" in text

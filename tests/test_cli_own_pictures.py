@@ -17,11 +17,11 @@ import pytest
 from own_pictures import critters, write_critter_folder
 from zerokin.cli import main
 from zerokin.commands.predict import table_heading, table_row
-from zerokin.recognizer import PictureAnswer, Recogniser
-from zerokin.recognizer.picture_answer import HedgedAnswer, RankedClass, Superclass
+from zerokin.recognizer import ImageAnswer, Recognizer
+from zerokin.recognizer.image_answer import RankedClass, SelectiveAnswer, Superclass
 
 TRAINING = ("--backbone", "conv4", "--fine-tune", "--mode", "classes", "--epochs", "1")
-QUICK = (*TRAINING, "--side", "32", "--no-tune", "--one-network", "--device", "cpu")
+QUICK = (*TRAINING, "--image-size", "32", "--no-tune", "--one-network", "--device", "cpu")
 
 # Tests that a script runs in the background ignore Ctrl-C, as would whatever they start.
 INTERRUPTIBLE = """
@@ -126,7 +126,7 @@ def test_predict_answers_as_python_does(zerokin, folder, bundle):
         "predict", bundle, folder / "test", "--json", "-k", 3, "--max-risk", 0.4
     )
     assert status == 0
-    answers = Recogniser.load(bundle).recognise(files, k=3, max_risk=0.4)
+    answers = Recognizer.load(bundle).recognize(files, k=3, max_risk=0.4)
     assert [json.loads(line) for line in printed.splitlines()] == [a.to_dict() for a in answers]
 
     listed = "\n".join(map(str, files)) + "\n\n"
@@ -141,7 +141,7 @@ def test_predict_answers_as_python_does(zerokin, folder, bundle):
 def test_python_ranks_five_classes_where_the_command_names_one(zerokin, folder, bundle):
     files = sorted((folder / "test").glob("*/*.png"))
     printed = zerokin("predict", bundle, *files, "--json")[1]
-    answers = [answer.to_dict() for answer in Recogniser.load(bundle).recognise(files)]
+    answers = [answer.to_dict() for answer in Recognizer.load(bundle).recognize(files)]
     assert {len(answer["ranked"]) for answer in answers} == {5}
     for answer in answers:
         del answer["ranked"][1:]
@@ -150,7 +150,7 @@ def test_python_ranks_five_classes_where_the_command_names_one(zerokin, folder, 
 
 def test_predict_writes_tables_and_csv(zerokin, folder, bundle, tmp_path):
     files = sorted((folder / "test").glob("*/*.png"))[:3]
-    answers = Recogniser.load(bundle).recognise(files, candidates="unseen", k=2)
+    answers = Recognizer.load(bundle).recognize(files, candidates="unseen", k=2)
     status, printed, _ = zerokin("predict", bundle, *files, "--candidates", "unseen")
     lines = printed.splitlines()
     assert status == 0
@@ -236,8 +236,8 @@ def test_long_names_and_general_answers_keep_the_columns_of_the_table():
     tree = (Superclass(long, 1, 0.9),)
     rows = []
     for name, layer in ((long, 1), ("anything", 2), ("okapi", 0), ("none of these", None)):
-        hedged = HedgedAnswer(name, layer, None if layer is None else 0.9, 0.1)
-        answer = PictureAnswer("a.png", (okapi,), tree, hedged)
+        hedged = SelectiveAnswer(name, layer, None if layer is None else 0.9, 0.1)
+        answer = ImageAnswer("a.png", (okapi,), tree, hedged)
         assert answer.to_dict()["answer"] == name
         rows.append(table_row(answer, 1))
     assert {row.index("a.png") for row in rows} == {table_heading().index("picture")}
@@ -276,12 +276,12 @@ def test_classes_are_added_and_removed(zerokin, folder, bundle, tmp_path):
     np.save(tmp_path / "vector.npy", vector)
     status, printed, _ = zerokin("add-class", bundle, "loaded", "--vector", tmp_path / "vector.npy")
     assert (status, printed.split()[-3:]) == (0, ["knows", "13", "classes"])
-    recogniser = Recogniser.load(bundle)
-    expected = Recogniser.load(folder.parent / "bundle").add_class("told", vector=vector)
-    assert np.allclose(recogniser.classifier.prototypes_[-3:], expected.classifier.prototypes_[-1])
+    recognizer = Recognizer.load(bundle)
+    expected = Recognizer.load(folder.parent / "bundle").add_class("told", vector=vector)
+    assert np.allclose(recognizer.classifier.prototypes_[-3:], expected.classifier.prototypes_[-1])
     for name in ("told", "read", "loaded"):
         assert zerokin("remove-class", bundle, name)[0] == 0
-    left = Recogniser.load(bundle)
+    left = Recognizer.load(bundle)
     assert left.classes.names == expected.classes.names[:-1]
 
 
@@ -332,14 +332,17 @@ def test_what_is_odd_about_a_new_class_is_said_and_the_class_added(zerokin, bund
         (["--out", "{other}"], "holds something else than a bundle"),
         (["--config", "network.yaml"], "--config says how a network is trained: add --fine-tune"),
         (["--fine-tune", "--config", "nowhere.yaml"], "no configuration at nowhere.yaml"),
-        (["--fine-tune", "--config", "{config}"], "unknown entry 'sise'; did you mean 'side'?"),
+        (
+            ["--fine-tune", "--config", "{config}"],
+            "unknown entry 'image_sise'; did you mean 'image_size'?",
+        ),
         (["--fine-tune", "--config", "{taught}"], "distillation 0.5 needs a teacher, which fit"),
     ],
 )
 def test_fit_says_what_is_wrong_before_it_works(zerokin, folder, tmp_path, arguments, line):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "note.txt").write_text("mine")
-    (tmp_path / "network.yaml").write_text("sise: 32\n")
+    (tmp_path / "network.yaml").write_text("image_sise: 32\n")
     (tmp_path / "taught.yaml").write_text("recipe: {distillation: 0.5}\n")
     files = {"other": tmp_path / "other", "config": tmp_path / "network.yaml"}
     files["taught"] = tmp_path / "taught.yaml"
@@ -353,17 +356,17 @@ def test_fit_says_what_is_wrong_before_it_works(zerokin, folder, tmp_path, argum
 def test_a_file_says_how_fit_trains_its_network(zerokin, folder, tmp_path):
     config = tmp_path / "network.yaml"
     config.write_text(
-        "{backbone: small, weights: null, side: 24, crops: 2, start_share: 0.25, "
-        "recipe: {epochs: 1, side: 16, first_side: 8, batch_size: 8}}"
+        "{backbone: small, weights: null, image_size: 24, tta_crops: 2, start_interpolation: 0.25, "
+        "recipe: {epochs: 1, image_size: 16, initial_image_size: 8, batch_size: 8}}"
     )
     arguments = ("--fine-tune", "--no-tune", "--one-network", "--epochs", "9", "--seed", "3")
     status, *_ = zerokin(
         "fit", f"folder={folder}", "--out", tmp_path / "out", *arguments, "--config", config
     )
     assert status == 0
-    learner = Recogniser.load(tmp_path / "out").learner
+    learner = Recognizer.load(tmp_path / "out").learner
     assert (learner.settings.backbone, learner.settings.mode) == ("small", "end-to-end")
-    assert (learner.settings.side, learner.recipe.side) == (24, 16)
+    assert (learner.settings.image_size, learner.recipe.image_size) == (24, 16)
     # What the file leaves open is the command's.
     assert (learner.recipe.epochs, learner.recipe.seed, learner.recipe.lr) == (1, 3, 0.006)
     card = next((tmp_path / "out").rglob("*.md")).read_text()
@@ -379,8 +382,8 @@ def test_a_file_says_how_fit_trains_its_network(zerokin, folder, tmp_path):
 
 def test_a_trained_network_teaches_another(zerokin, folder, tmp_path):
     config = tmp_path / "network.yaml"
-    settings = "backbone: small\nweights: null\nmode: classes\nside: 16\n"
-    config.write_text(f"{settings}recipe: {{epochs: 1, batch_size: 8, side: 16}}\n")
+    settings = "backbone: small\nweights: null\nmode: classes\nimage_size: 16\n"
+    config.write_text(f"{settings}recipe: {{epochs: 1, batch_size: 8, image_size: 16}}\n")
     common = ("train", f"folder={folder}", "--device", "cpu", "--config", config)
     assert zerokin(*common, "--out", tmp_path / "first")[0] == 0
     teacher = ("--teacher", tmp_path / "first" / "model")
@@ -388,7 +391,7 @@ def test_a_trained_network_teaches_another(zerokin, folder, tmp_path):
     assert (status, error.count("\n")) == (2, 1)
     assert "distillation is 0" in error
     config.write_text(
-        f"{settings}recipe: {{epochs: 1, batch_size: 8, side: 16, distillation: 0.5}}\n"
+        f"{settings}recipe: {{epochs: 1, batch_size: 8, image_size: 16, distillation: 0.5}}\n"
     )
     assert zerokin(*common, "--out", tmp_path / "second", *teacher)[0] == 0
     log = (tmp_path / "second" / "training" / "log.jsonl").read_text()
@@ -408,14 +411,14 @@ def test_fit_does_not_drop_classes_that_were_added_later(zerokin, folder, bundle
     status, printed, error = zerokin(*again, "--replace")
     assert status == 0, error
     assert f"note: {bundle} knew Weekly bird, too, and no longer does" in printed
-    assert len(Recogniser.load(bundle).classes) == 10
+    assert len(Recognizer.load(bundle).classes) == 10
     assert zerokin(*again)[0] == 0
 
 
 def test_fit_over_a_damaged_bundle_mends_it(zerokin, folder, bundle):
     next(bundle.glob("v-*/classes.csv")).write_text("")
     assert zerokin("fit", f"folder={folder}", "--out", bundle, *QUICK)[0] == 0
-    assert len(Recogniser.load(bundle).classes) == 10
+    assert len(Recognizer.load(bundle).classes) == 10
 
 
 def test_a_misspelt_class_is_found_by_check_and_by_fit(zerokin, folder, tmp_path):
@@ -453,5 +456,5 @@ def test_a_fit_that_is_interrupted_goes_on(zerokin, folder, tmp_path):
     assert not out.exists()
     status, printed, error = zerokin(*arguments)
     assert (status, printed.split()[-1]) == (0, str(out)), error
-    history = Recogniser.load(out).learner.history_
+    history = Recognizer.load(out).learner.history_
     assert [epoch.epoch for epoch in history] == [*range(1, 121)]

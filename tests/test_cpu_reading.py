@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from training_parts import network, pixels
-from zerokin.features.cpu_reading import folded, on_all_cores
+from zerokin.features.cpu_reading import fuse_bn, on_all_cores
 from zerokin.features.input import open_source
 from zerokin.features.networks import create_backbone
 from zerokin.features.networks.backbone import IMAGENET, Backbone
@@ -44,7 +44,7 @@ def test_a_folded_network_is_the_network(name):
     # In double precision: random weights make rounding grow from layer to layer.
     backbone = shaken(create_backbone(name)).double()
     view = torch.rand(2, 3, 64, 64, dtype=torch.float64)
-    fast = folded(backbone)
+    fast = fuse_bn(backbone)
     assert norms(backbone) > 0
     assert norms(fast) == 0
     with torch.no_grad():
@@ -55,20 +55,20 @@ def test_a_folded_network_is_the_network(name):
 
 def test_a_network_is_folded_once_and_again_after_it_learned():
     backbone = shaken(create_backbone("conv4"))
-    first = folded(backbone)
-    assert folded(backbone) is first
+    first = fuse_bn(backbone)
+    assert fuse_bn(backbone) is first
     with torch.no_grad():
         next(backbone.parameters()).mul_(2)
     view = torch.rand(1, 3, 84, 84)
     with torch.no_grad():
-        assert folded(backbone) is not first
-        torch.testing.assert_close(folded(backbone)(view).features, backbone(view).features)
+        assert fuse_bn(backbone) is not first
+        torch.testing.assert_close(fuse_bn(backbone)(view).features, backbone(view).features)
 
 
 @pytest.mark.parametrize("name", ["conv4", "vgg11"])
 def test_a_network_that_nobody_uses_is_let_go(name):
     backbone = create_backbone(name)
-    folded(backbone)
+    fuse_bn(backbone)
     alive = weakref.ref(backbone)
     del backbone
     gc.collect()
@@ -102,7 +102,7 @@ class Bend(nn.Module):
 )
 def test_what_cannot_be_folded_stays(kind):
     backbone = Backbone(kind, Bend(kind), channels=3, d_f=3, input_size=8, normalisation=IMAGENET)
-    assert folded(shaken(backbone)) is backbone
+    assert fuse_bn(shaken(backbone)) is backbone
 
 
 def test_others_read_on_while_a_network_is_folded():
@@ -122,7 +122,7 @@ def test_others_read_on_while_a_network_is_folded():
         while len(read) < 20:
             time.sleep(0.001)
         for _ in range(40):
-            folded(create_backbone("conv4", width=8))
+            fuse_bn(create_backbone("conv4", width=8))
         stop.set()
         for reader in readers:
             reader.result()

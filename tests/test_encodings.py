@@ -13,7 +13,7 @@ import pytest
 
 from own_pictures import SMALL, fitted, write_critter_folder
 from zerokin.locales import as_text, as_typed, on_disk
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 ROOT = Path(__file__).parents[1]
 SOURCES = [*(ROOT / "src").rglob("*.py"), *ROOT.glob("benchmarks/*.py"), *ROOT.glob("docs/*.py")]
@@ -87,10 +87,10 @@ def animals(tmp_path_factory):
 
 def test_names_that_are_no_ascii_survive_a_locale_that_has_none(animals, tmp_path):
     locale = C_LOCALE
-    settings = {key: SMALL[key] for key in ("backbone", "weights", "options", "side")}
+    settings = {key: SMALL[key] for key in ("backbone", "weights", "options", "image_size")}
     config = tmp_path / "network.yaml"
     config.write_text(
-        json.dumps({**settings, "recipe": {"epochs": 1, "batch_size": 8, "side": 32}}),
+        json.dumps({**settings, "recipe": {"epochs": 1, "batch_size": 8, "image_size": 32}}),
         encoding="utf-8",
     )
     model = tmp_path / "modèle"
@@ -100,13 +100,13 @@ def test_names_that_are_no_ascii_survive_a_locale_that_has_none(animals, tmp_pat
         **locale,
     )
     assert fit.returncode == 0, fit.stderr.decode()
-    known = Recogniser.load(model, device="cpu")
+    known = Recognizer.load(model, device="cpu")
     assert NAME in known.classes.names
     assert known.about["name"] == "Getier äöü"
     attribute = known.classes.attribute_names[0]
     added = zerokin("add-class", model, OTHER, "--attributes", f"{attribute}=1", **locale)
     assert added.returncode == 0, added.stderr.decode()
-    assert Recogniser.load(model, device="cpu").classes.names[-1] == OTHER
+    assert Recognizer.load(model, device="cpu").classes.names[-1] == OTHER
     picture = animals / "test" / NAME / "0.png"
     escaped = OTHER.encode("ascii", "backslashreplace")
     for form in (("--csv",), ("--out", tmp_path / "answers.csv")):
@@ -118,9 +118,9 @@ def test_names_that_are_no_ascii_survive_a_locale_that_has_none(animals, tmp_pat
     assert taken.returncode == 2
     assert b"Traceback" not in taken.stderr
     assert zerokin("remove-class", model, OTHER, **locale).returncode == 0
-    assert OTHER not in Recogniser.load(model, device="cpu").classes.names
+    assert OTHER not in Recognizer.load(model, device="cpu").classes.names
     assert zerokin("undo", model, **locale).returncode == 0
-    assert OTHER in Recogniser.load(model, device="cpu").classes.names
+    assert OTHER in Recognizer.load(model, device="cpu").classes.names
 
 
 def test_names_of_files_in_disguise_come_back():
@@ -133,8 +133,8 @@ def test_names_of_files_in_disguise_come_back():
 
 def test_a_saved_classifier_is_utf8_whatever_the_locale(tmp_path):
     """``config.json`` was written in the locale's encoding, and read as UTF-8."""
-    recogniser = fitted(write_critter_folder(tmp_path / "own", n_seen=3, n_unseen=1, n_pictures=2))
-    recogniser.add_class(NAME, vector=recogniser.classes.vectors[0]).save(tmp_path / "m")
+    recognizer = fitted(write_critter_folder(tmp_path / "own", n_seen=3, n_unseen=1, n_pictures=2))
+    recognizer.add_class(NAME, vector=recognizer.classes.vectors[0]).save(tmp_path / "m")
     code = (
         "import sys; from zerokin import ZeroShotClassifier as C\n"
         "C.load(sys.argv[1]).save(sys.argv[2])\n"

@@ -30,7 +30,7 @@ from zerokin.features.reading import View
 from zerokin.features.training import Recipe
 
 N, BATCH = 11, 3
-VIEW = View(side=32, batch_size=BATCH)
+VIEW = View(image_size=32, batch_size=BATCH)
 PIXELS = np.random.default_rng(0).integers(0, 256, (N, 20, 28, 3), dtype=np.uint8)
 
 
@@ -109,11 +109,13 @@ def test_features_are_what_the_backbone_says_of_each_picture(backbone, tmp_path)
 
 
 def test_centre_zoom_and_no_mirror_are_what_they_say(backbone, tmp_path):
-    extractor = Extractor.of(
-        backbone, view=View(side=16, zoom=1.25, mirrored=False, batch_size=4), framing="centre"
+    extractor = Extractor.from_network(
+        backbone,
+        view=View(image_size=16, zoom=1.25, tta_flip=False, batch_size=4),
+        resize_mode="centre",
     )
     found = extract_features(extractor, dataset_of(Watched()), tmp_path / "f.safetensors").open()
-    assert extractor.stored_side == 20
+    assert extractor.cache_size == 20
     # Pictures are 20 × 28: their centre square is 20 × 20, of which zoom leaves the inner 16.
     inner = torch.from_numpy(PIXELS[:, 2:18, 6:22].copy()).permute(0, 3, 1, 2)
     with torch.no_grad():
@@ -122,7 +124,7 @@ def test_centre_zoom_and_no_mirror_are_what_they_say(backbone, tmp_path):
 
 def test_a_learner_extracts_what_it_transforms(tmp_path):
     learner = FeatureLearner(
-        "conv4", "end-to-end", weights=None, recipe=Recipe(epochs=0), side=32, device="cpu"
+        "conv4", "end-to-end", weights=None, recipe=Recipe(epochs=0), image_size=32, device="cpu"
     )
     dataset = dataset_of(Watched())
     learner.fit(dataset)
@@ -146,10 +148,10 @@ def test_the_recipe_tells_everything_but_where_the_data_lies(backbone, tmp_path)
             "backbone": "conv4",
             "weights": "given",
             "network_sha256": network_sha256(backbone),
-            "framing": "whole",
-            "side": 32,
+            "resize_mode": "whole",
+            "image_size": 32,
             "zoom": 1.0,
-            "mirrored": True,
+            "tta_flip": True,
             "dataset": "made",
             "data": "folder",
             "pictures_sha256": Watched().sha256(),
@@ -229,12 +231,12 @@ def test_another_recipe_starts_over_and_says_so(backbone, tmp_path, capsys):
     with pytest.raises(KeyboardInterrupt):
         extract(backbone, path, Watched(stop_at=7))
     pictures = Watched()
-    extract_features(backbone, dataset_of(pictures), path, view=VIEW._replace(side=48))
-    assert "starting over, an earlier extraction differed: side was 32, is 48" in (
-        capsys.readouterr().err
-    )
+    extract_features(backbone, dataset_of(pictures), path, view=VIEW._replace(image_size=48))
+    said = capsys.readouterr().err
+    assert "starting over, an earlier extraction differed: cache_size was 32, is 48" in said
+    assert "image_size was 32, is 48" in said
     assert sorted(pictures.read) == list(range(N))
-    extract(backbone, tmp_path / "fresh.safetensors", view=VIEW._replace(side=48))
+    extract(backbone, tmp_path / "fresh.safetensors", view=VIEW._replace(image_size=48))
     assert path.read_bytes() == (tmp_path / "fresh.safetensors").read_bytes()
 
 
@@ -359,9 +361,9 @@ def test_numbers_that_the_file_cannot_hold_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ({"view": View(side=0)}, "side must be at least 1"),
-        ({"view": View(side=32, batch_size=0)}, "batch_size must be at least 1"),
-        ({"view": View(side=32, zoom=0.5)}, "zoom must be at least 1"),
+        ({"view": View(image_size=0)}, "image_size must be at least 1"),
+        ({"view": View(image_size=32, batch_size=0)}, "batch_size must be at least 1"),
+        ({"view": View(image_size=32, zoom=0.5)}, "zoom must be at least 1"),
         ({"dtype": "float8"}, "unknown dtype 'float8'"),
     ],
 )
@@ -419,10 +421,10 @@ def test_the_command_writes_what_load_dataset_opens(tmp_path):
     backbone = create_backbone("conv4")
     save_weights(backbone, tmp_path / "conv4.safetensors")
     target = str(tmp_path / "f.safetensors")
-    size = ["--side", "32", "--batch", "4", "--no-mirror", "--device", "cpu"]
+    size = ["--image-size", "32", "--batch", "4", "--no-tta-flip", "--device", "cpu"]
     chosen = ["--backbone", "conv4", "--weights", str(tmp_path / "conv4.safetensors")]
     command = ["extract", f"folder={own}", "--out", target, *chosen, *size]
-    ran = CliRunner().invoke(app, [*command, "--dtype", "float16", "--framing", "centre"])
+    ran = CliRunner().invoke(app, [*command, "--dtype", "float16", "--resize-mode", "centre"])
     assert ran.exit_code == 0, ran.output
     assert "14 pictures, 64 features each" in ran.stdout
     recipe = NativeFeatures(target).recipe
@@ -431,9 +433,9 @@ def test_the_command_writes_what_load_dataset_opens(tmp_path):
         >= {
             "weights": "file conv4.safetensors",
             "network_sha256": network_sha256(backbone),
-            "framing": "centre",
-            "mirrored": False,
-            "side": 32,
+            "resize_mode": "centre",
+            "tta_flip": False,
+            "image_size": 32,
             "batch_size": 4,
         }.items()
     )

@@ -32,9 +32,9 @@ def test_metrics_by_a_plain_count():
     steps, calibration = row.selection["normalisation"], row.selection["calibration"]
     test = measured.test
     from zerokin.benchmark.few_shot import draw_episodes
-    from zerokin.features.normaliser import FeatureNormaliser, unit_length
+    from zerokin.features.scaler import FeatureScaler, unit_length
 
-    normaliser = FeatureNormaliser(steps).fit(test.data.features, test.data.labels)
+    normaliser = FeatureScaler(steps).fit(test.data.features, test.data.labels)
     base, held, novel = (
         unit_length(normaliser.transform(F))
         for F in (test.data.features, test.base_features, test.novel_features)

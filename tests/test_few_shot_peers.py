@@ -11,7 +11,7 @@ from zerokin.benchmark.few_shot import draw_episodes
 from zerokin.benchmark.few_shot.batches import episode_predictions
 from zerokin.benchmark.few_shot.peer_method import FewShotPeerMethod
 from zerokin.benchmark.few_shot.peers import PEERS
-from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.features.scaler import FeatureScaler
 from zerokin.selection.method import TrainingData
 
 DATASET = clustered_dataset()
@@ -139,7 +139,7 @@ def test_a_query_is_scored_without_the_others(name):
     peer = PEERS[name]()
     from zerokin.benchmark.few_shot.peers import BaseClasses
 
-    peer.learn(BaseClasses(BASE.features, BASE.labels, FeatureNormaliser("none")))
+    peer.learn(BaseClasses(BASE.features, BASE.labels, FeatureScaler("none")))
     shots, queries = POOL[EPISODES[4].shots], POOL[EPISODES[4].queries].reshape(12, 30, -1)
     np.testing.assert_allclose(
         peer.score(shots, queries[:, 7:9]), peer.score(shots, queries)[:, 7:9], atol=1e-9

@@ -12,7 +12,7 @@ from zerokin.benchmark.peers import PEERS
 from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
 from zerokin.classifiers.finite_scores import finite_scores
 from zerokin.errors import InvalidInput
-from zerokin.features.normaliser import unit_length, whitening
+from zerokin.features.scaler import unit_length, whitening
 from zerokin.recognizer.answering import Answerer, Question
 
 

@@ -15,7 +15,7 @@ from training_parts import network, recipe, source, targets
 from zerokin.errors import InvalidInput
 from zerokin.features.training import train
 from zerokin.features.training.checkpoint import load_checkpoint, save_checkpoint
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -68,7 +68,7 @@ def test_a_bundle_edited_by_hand_is_refused(tmp_path):
     sheet = root / "classes.csv"
     sheet.write_text(sheet.read_text(encoding="utf-8") + "okapi,unseen\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"classes\.csv") as error:
-        Recogniser.load(bundle)
+        Recognizer.load(bundle)
     refused(error)
 
 
@@ -82,9 +82,9 @@ def edited(groups, state, change):
         name = next(iter(groups["network"]))
         groups["network"][name] = torch.ones(1)
     elif change == "unknown weight":
-        groups["optimiser"]["999/momentum_buffer"] = torch.ones(1)
+        groups["optimizer"]["999/momentum_buffer"] = torch.ones(1)
     elif change == "no number":
-        groups["optimiser"]["x/momentum_buffer"] = torch.ones(1)
+        groups["optimizer"]["x/momentum_buffer"] = torch.ones(1)
     elif change == "no fingerprint":
         del state["fingerprint"]
     elif change == "list":

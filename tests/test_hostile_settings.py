@@ -8,7 +8,7 @@ import zerokin
 from hostile_files import DEEP, copied_bundle, laughs, refused
 from zerokin.benchmark.ablation.config import read_config, read_network
 from zerokin.errors import InvalidInput
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 
 @pytest.mark.parametrize("text", [DEEP, '{"a":' * 100_000, "9" * 5000, "NaN", ""])
@@ -18,7 +18,7 @@ def test_json_made_to_break_the_reader(tmp_path, text):
         (root / "classifier" / "hierarchy.json", zerokin.ClassHierarchy.load),
         (root / "classifier" / "config.json", lambda _: load_classifier(root)),
         (root / "network" / "features.json", lambda _: load_network(root)),
-        (bundle / "bundle.json", lambda _: Recogniser.load(bundle)),
+        (bundle / "bundle.json", lambda _: Recognizer.load(bundle)),
     ):
         path.write_text(text)
         with pytest.raises(InvalidInput) as error:
@@ -48,7 +48,7 @@ YAML = {
     "network of a row": "networks: {a: {}}\nrows: [{name: x, networks: [{}]}]",
     "seeds": "networks: {a: {}}\nrows: [{name: x, networks: [a]}]\nseeds: 3",
     "true seed": "networks: {a: {}}\nrows: [{name: x, networks: [a]}]\nseeds: [true]",
-    "side": "networks: {a: {}}\nrows: [{name: x, networks: [a]}]\nstored_side: [1]",
+    "image_size": "networks: {a: {}}\nrows: [{name: x, networks: [a]}]\ncache_size: [1]",
     "number as a name": "networks: {1: {}}\nrows: []",
     "nothing": "",
     "huge number": f"networks: {{a: {{recipe: {{lr: {'9' * 400}}}}}}}\nrows: []",
@@ -57,9 +57,9 @@ YAML = {
     "branching": "networks: {a: {branching: 1}}\nrows: []",
     "backbone": "networks: {a: {backbone: 5}}\nrows: []",
     "options": "networks: {a: {options: 5}}\nrows: []",
-    "mirrored": "networks: {a: {mirrored: 5}}\nrows: []",
+    "tta_flip": "networks: {a: {tta_flip: 5}}\nrows: []",
     "scale": "networks: {a: {scale: .nan}}\nrows: []",
-    "framing": "networks: {a: {framing: {}}}\nrows: []",
+    "resize_mode": "networks: {a: {resize_mode: {}}}\nrows: []",
 }
 
 
@@ -72,12 +72,14 @@ def test_a_hostile_configuration_is_refused_in_one_line(tmp_path, kind):
     assert "x.yaml" in refused(error)
 
 
-@pytest.mark.parametrize("place", ["mode", "side", "options", "recipe", "lr", "optimiser", "area"])
+@pytest.mark.parametrize(
+    "place", ["mode", "image_size", "options", "recipe", "lr", "optimizer", "area"]
+)
 def test_a_billion_laughs_are_not_written_out(tmp_path, place):
     """Aliases share what they stand for: only a message would write all of it."""
     within = {
         "lr": f"recipe: {{lr: {LAST}}}",
-        "optimiser": f"recipe: {{optimiser: {LAST}}}",
+        "optimizer": f"recipe: {{optimizer: {LAST}}}",
         "area": f"recipe: {{augmentation: {{area: {LAST}}}}}",
     }
     asked = within.get(place, f"{place}: {LAST}")

@@ -13,7 +13,7 @@ from builders import picture_bytes
 from zerokin.compute.machine import _free_in_container, available_cores, available_memory, own_cores
 from zerokin.data.pictures import ArrayPictures, FolderPictures
 from zerokin.errors import InvalidInput, MissingFile
-from zerokin.features.input import framed, open_source, sources
+from zerokin.features.input import open_source, resize_to_square, sources
 
 SIDE = 12
 
@@ -29,10 +29,10 @@ def folder_of_pictures(folder, n=23, seed=0):
     return FolderPictures(folder, names)
 
 
-def by_hand(picture, side, framing):
+def by_hand(picture, side, resize_mode):
     """Frame with Pillow's crop and resize."""
     width, height = picture.size
-    if framing == "centre":
+    if resize_mode == "centre":
         edge = min(width, height)
         left, top = (width - edge) // 2, (height - edge) // 2
         picture = picture.crop((left, top, left + edge, top + edge))
@@ -40,12 +40,12 @@ def by_hand(picture, side, framing):
 
 
 @pytest.mark.parametrize("size", [(30, 20), (20, 30), (SIDE, SIDE), (8, 6)])
-@pytest.mark.parametrize("framing", ["whole", "centre"])
-def test_framing_equals_pillow_by_hand(size, framing):
+@pytest.mark.parametrize("resize_mode", ["whole", "centre"])
+def test_framing_equals_pillow_by_hand(size, resize_mode):
     rng = np.random.default_rng(0)
     picture = Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8))
-    ours, theirs = framed(picture, SIDE, framing), by_hand(picture, SIDE, framing)
-    if framing == "whole" or size == (SIDE, SIDE):
+    ours, theirs = resize_to_square(picture, SIDE, resize_mode), by_hand(picture, SIDE, resize_mode)
+    if resize_mode == "whole" or size == (SIDE, SIDE):
         np.testing.assert_array_equal(ours, theirs)
     # At the rim of a square cut out, bicubic weights reach a few pixels past it; and whether rows
     # or columns are resized first, rounding in between, is up to Pillow.
@@ -58,18 +58,18 @@ def test_centre_shows_no_side_and_whole_shows_all():
     thirds = np.repeat(np.eye(3, dtype=np.uint8)[None] * 255, 10, axis=1).repeat(10, axis=0)
     picture = Image.fromarray(np.ascontiguousarray(thirds))
     assert picture.size == (30, 10)
-    inner = framed(picture, 10, "centre")[:, :, 3:7]
+    inner = resize_to_square(picture, 10, "centre")[:, :, 3:7]
     assert (inner[1] == 255).all()
     assert (inner[[0, 2]] == 0).all()
-    whole = framed(picture, 9, "whole")
+    whole = resize_to_square(picture, 9, "whole")
     assert whole[:, 4, [0, 4, 8]].argmax(axis=0).tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("framing", ["whole", "centre"])
-def test_streamed_and_resident_batches_are_the_same_in_any_order(tmp_path, framing):
+@pytest.mark.parametrize("resize_mode", ["whole", "centre"])
+def test_streamed_and_resident_batches_are_the_same_in_any_order(tmp_path, resize_mode):
     pictures = folder_of_pictures(tmp_path)
     streamed, resident = (
-        open_source(pictures, SIDE, framing=framing, resident=kind, workers=3, quiet=True)
+        open_source(pictures, SIDE, resize_mode=resize_mode, resident=kind, workers=3, quiet=True)
         for kind in (False, True)
     )
     assert len(streamed) == len(resident) == len(pictures)
@@ -77,7 +77,7 @@ def test_streamed_and_resident_batches_are_the_same_in_any_order(tmp_path, frami
     rows = [rng.integers(0, len(pictures), size) for size in (4, 1, 7, 7, 2, 30, 3, 3, 3)]
     both = zip(streamed.batches(rows), resident.batches(rows), strict=True)
     for chosen, (one, other) in zip(rows, both, strict=True):
-        expected = [framed(pictures.load(int(row)), SIDE, framing) for row in chosen]
+        expected = [resize_to_square(pictures.load(int(row)), SIDE, resize_mode) for row in chosen]
         assert one.dtype == torch.uint8
         np.testing.assert_array_equal(one.numpy(), np.stack(expected))
         assert torch.equal(one, other)
@@ -108,7 +108,7 @@ def test_rows_may_be_read_only(resident, recwarn):
 def test_arrays_are_pictures(tmp_path):
     pixels = np.random.default_rng(0).integers(0, 256, (5, 9, 7, 3), dtype=np.uint8)
     source = open_source(pixels, SIDE, resident=False, quiet=True)
-    expected = [framed(Image.fromarray(pixels[row]), SIDE) for row in (4, 2)]
+    expected = [resize_to_square(Image.fromarray(pixels[row]), SIDE) for row in (4, 2)]
     np.testing.assert_array_equal(source.batch(np.array([4, 2])).numpy(), np.stack(expected))
     same = open_source(ArrayPictures(pixels), SIDE, resident=True, quiet=True)
     assert torch.equal(same.batch(np.array([4, 2])), source.batch(np.array([4, 2])))
@@ -179,7 +179,7 @@ def test_memory_decides_what_stays_resident(monkeypatch):
     ("settings", "message"),
     [
         ({"side": 0}, "side of pictures must be at least 1"),
-        ({"side": 4, "framing": "center"}, "did you mean 'centre'"),
+        ({"side": 4, "resize_mode": "center"}, "did you mean 'centre'"),
         ({"side": 4, "workers": 0}, "workers must be at least 1"),
     ],
 )

@@ -206,7 +206,7 @@ def test_a_hub_that_cannot_be_reached_says_what_to_do(monkeypatch):
         ({"backbone": "resnet18.a1_in1", "weights": "hub"}, r"did you mean 'resnet18\.a1_in1k'"),
         ({"mode": "cnnrnn"}, "unknown mode 'cnnrnn'; did you mean 'cnn-rnn'"),
         ({"grouping": "kmean"}, "unknown grouping 'kmean'; did you mean 'kmeans'"),
-        ({"framing": "hole"}, "unknown framing 'hole'; did you mean 'whole'"),
+        ({"resize_mode": "hole"}, "unknown resize_mode 'hole'; did you mean 'whole'"),
         ({"device": "cudda"}, "unknown device 'cudda': use cpu or cuda"),
     ],
     ids=str,

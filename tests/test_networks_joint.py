@@ -81,7 +81,7 @@ def test_logits_are_the_same_and_separate_on_a_cpu():
     torch.testing.assert_close(part.layers[2], plain.layers[2][4:9])
 
 
-@pytest.mark.parametrize("settings", [{}, {"manifold_mixup": 2.0, "turns": 0.5}])
+@pytest.mark.parametrize("settings", [{}, {"manifold_mixup": 2.0, "rotation_weight": 0.5}])
 def test_a_whole_training_ends_alike(settings):
     ends = []
     for joint in (False, True):

@@ -21,7 +21,7 @@ from zerokin.errors import ZerokinError
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input import Augmentation
 from zerokin.features.network_settings import NetworkSettings
-from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.features.scaler import FeatureScaler
 from zerokin.features.training import Recipe
 from zerokin.parameters import (
     Boolean,
@@ -39,7 +39,7 @@ from zerokin.parameters import (
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
 from zerokin.projection.objective import Parameters
 from zerokin.recognizer.answering import Question
-from zerokin.recognizer.confidence import AnswerCalibration
+from zerokin.recognizer.confidence import ConfidenceModel
 from zerokin.recognizer.confidence.fitting import AnswerFitter
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
@@ -59,7 +59,7 @@ USED = {
     FewShotClassifier: lambda **p: FewShotClassifier(**p).fit(X, Y, semantics=Z),
     ProjectionLearner: lambda **p: ProjectionLearner(**p).fit(X, Z, labels=Y),
     FeatureSpectrum: lambda **p: FeatureSpectrum(X, **p),
-    FeatureNormaliser: made(FeatureNormaliser, steps="unit"),
+    FeatureScaler: made(FeatureScaler, steps="unit"),
     Parameters: made(Parameters, alpha=0.5, beta=0.5, epsilon=0.1),
     **{kind: lambda kind=kind, **p: kind(**p).fit(X, Y, Z) for kind in PEERS.values()},
     **{kind: kind for kind in FEW_SHOT_PEERS.values()},
@@ -73,7 +73,7 @@ USED = {
     FewShotEvaluation: made(FewShotEvaluation, dataset=UNKNOWN_DATA, plan=EpisodePlan()),
     ClassFoldSearch: lambda **p: ClassFoldSearch(**p).prepare(UNKNOWN_DATA),
     AnswerFitter: made(AnswerFitter, dataset=UNKNOWN_DATA, classifier_params={}),
-    AnswerCalibration: made(AnswerCalibration, **vars(CALIBRATION)),
+    ConfidenceModel: made(ConfidenceModel, **vars(CALIBRATION)),
     RiskMap: made(RiskMap, probability=(0.5,), risk=(0.5,)),
     OverallRisk: made(OverallRisk, each=(0.5,), overall=(0.5,)),
     NoveltyRule: made(NoveltyRule, threshold=0.0, share=0.1),

@@ -118,14 +118,14 @@ def test_dem_on_class_means_is_dem_on_samples():
         first.weight.copy_((torch.randn(3, 8, generator=generator) * (2 / 3) ** 0.5).T)
         for zero in (first.bias, last.weight, last.bias):
             zero.zero_()
-    optimiser = torch.optim.Adam(network.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.02)
     for step in range(30):
-        optimiser.param_groups[0]["lr"] = 0.02 * (1 - step / 30)
+        optimizer.param_groups[0]["lr"] = 0.02 * (1 - step / 30)
         squares = (first.weight**2).sum() + (last.weight**2).sum()
         loss = ((network(inputs) - targets) ** 2).mean() + 0.01 * squares
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     with torch.no_grad():
         whole = torch.from_numpy(Z / training.semantic_scale * 3**0.5).float()
         placed = network(whole).numpy() / 4**0.5

@@ -30,7 +30,11 @@ def own(tmp_path):
     data = f"folder={folder}"
     path = tmp_path / "f.safetensors"
     extract_features(
-        backbone, zerokin.load_dataset(data), path, view=View(side=16, batch_size=4), quiet=True
+        backbone,
+        zerokin.load_dataset(data),
+        path,
+        view=View(image_size=16, batch_size=4),
+        quiet=True,
     )
     return folder, data, path
 
@@ -65,7 +69,7 @@ def test_after_extracting_again_they_fit_again(own):
     before = NativeFeatures(path).open()[:].copy()
     backbone = create_backbone("conv4", width=4, input_size=16)
     dataset = zerokin.load_dataset(data)
-    extract_features(backbone, dataset, path, view=View(side=16, batch_size=4), quiet=True)
+    extract_features(backbone, dataset, path, view=View(image_size=16, batch_size=4), quiet=True)
     zerokin.load_dataset(data, features=str(path))
     assert not np.array_equal(NativeFeatures(path).open()[:], before)
 

@@ -220,7 +220,7 @@ def test_check_reports_the_classes_that_fit_will_refuse(tmp_path, n_seen):
     line = f"fit needs at least two seen classes, not {n_seen}"
     assert any(line in problem for problem in check(f"folder={folder}").problems)
     with pytest.raises(ZerokinError, match=line):
-        zerokin.fit_recogniser(load(folder), quiet=True)
+        zerokin.fit_recognizer(load(folder), quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_check_says_where_pictures_to_measure_on_go(tmp_path):
 def test_check_says_once_that_no_class_is_unseen(tmp_path):
     folder = write_own_folder(tmp_path, OWN_TABLE.replace("unseen", "seen"), OWN_PICTURES)
     unseen = [line for line in check(f"folder={folder}").warnings if "unseen" in line]
-    assert unseen == ["no class is unseen: there is nothing to recognise without pictures"]
+    assert unseen == ["no class is unseen: there is nothing to recognize without pictures"]
 
 
 def test_check_says_what_fit_does_with_descriptions(tmp_path, monkeypatch):

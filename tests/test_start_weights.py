@@ -53,9 +53,9 @@ def learner(share, **recipe):
         "classes",
         weights=None,
         options={"width": 4},
-        side=16,
-        start_share=share,
-        recipe=Recipe(side=16, batch_size=64, lr=0.1, **recipe),
+        image_size=16,
+        start_interpolation=share,
+        recipe=Recipe(image_size=16, batch_size=64, lr=0.1, **recipe),
         device="cpu",
     )
 
@@ -88,7 +88,10 @@ def test_what_validation_sees_is_what_training_ends_with(critters):
 
 def test_scores_of_another_share_do_not_tell_which_epoch_is_best(critters, tmp_path):
     learner(0.5, epochs=1).fit(critters, validation_fold=1, folder=tmp_path)
-    said = r"validated with side 16, start_share 0\.5 there, .* start_share 1\.0 here"
+    said = (
+        r"validated with image_size 16, start_interpolation 0\.5 there, "
+        r".* start_interpolation 1\.0 here"
+    )
     with pytest.raises(InvalidInput, match=said):
         learner(1.0, epochs=1).fit(critters, validation_fold=1, folder=tmp_path)
 
@@ -103,5 +106,5 @@ def test_a_saved_network_is_not_mixed_again(critters, tmp_path):
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, True, "half", float("nan")])
 def test_what_is_no_share_is_refused(share):
-    with pytest.raises(InvalidInput, match="start_share must be from 0 to 1"):
+    with pytest.raises(InvalidInput, match="start_interpolation must be from 0 to 1"):
         learner(share)

@@ -135,10 +135,10 @@ def test_files_and_folders_have_the_rights_that_the_umask_leaves(tmp_path, umask
     with replacing_folder(tmp_path / "folder") as temporary:
         (temporary / "inner").mkdir()
         save_file({"x": np.zeros(2)}, temporary / "inner" / "b.safetensors")
-    recogniser = fitted(write_critter_folder(tmp_path / "own", n_seen=3, n_unseen=1, n_pictures=2))
-    recogniser.save(tmp_path / "bundle")
-    recogniser.learner.save(tmp_path / "network")
-    recogniser.classifier.save(tmp_path / "classifier")
+    recognizer = fitted(write_critter_folder(tmp_path / "own", n_seen=3, n_unseen=1, n_pictures=2))
+    recognizer.save(tmp_path / "bundle")
+    recognizer.learner.save(tmp_path / "network")
+    recognizer.classifier.save(tmp_path / "classifier")
     wrong = {}
     for path in tmp_path.rglob("*"):
         usual = (0o777 if path.is_dir() else 0o666) & ~umask

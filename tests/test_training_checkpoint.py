@@ -16,8 +16,8 @@ from zerokin.features.input import Augmentation
 from zerokin.features.training import Targets, train
 from zerokin.features.training.checkpoint import (
     load_checkpoint,
-    optimiser_tensors,
-    restore_optimiser,
+    optimizer_tensors,
+    restore_optimizer,
     save_checkpoint,
 )
 from zerokin.features.training.log import TrainingLog
@@ -41,8 +41,8 @@ def learn(folder, *, made=None, shown=None, labels=None, **settings):
 def test_a_checkpoint_comes_back(tmp_path):
     groups = {
         "network": {"a.weight": torch.randn(2, 3), "count": torch.tensor(7)},
-        "average": {},
-        "optimiser": {"0/momentum_buffer": torch.randn(2, 3, 4, 5).permute(0, 3, 1, 2)},
+        "ema": {},
+        "optimizer": {"0/momentum_buffer": torch.randn(2, 3, 4, 5).permute(0, 3, 1, 2)},
     }
     state = {"step": 3, "sums": {"total": 0.1 + 0.2}, "best": float("-inf"), "name": "é"}
     save_checkpoint(tmp_path / "c.safetensors", groups, state)
@@ -67,20 +67,20 @@ def test_an_optimiser_goes_on_as_it_was(kind):
             return (weight, scale), torch.optim.SGD(groups, lr=0.1, momentum=0.9, nesterov=True)
         return (weight, scale), torch.optim.AdamW(groups, lr=0.1)
 
-    def step(values, optimiser, number):
+    def step(values, optimizer, number):
         for value in values:
             value.grad = torch.full_like(value, number + 1.0) * value.detach()
-        optimiser.step()
+        optimizer.step()
 
-    values, optimiser = made()
+    values, optimizer = made()
     for number in range(3):
-        step(values, optimiser, number)
+        step(values, optimizer, number)
     others, resumed = made()
     for value, other in zip(values, others, strict=True):
         other.data.copy_(value.data)
-    restore_optimiser(resumed, {k: v.clone() for k, v in optimiser_tensors(optimiser).items()})
+    restore_optimizer(resumed, {k: v.clone() for k, v in optimizer_tensors(optimizer).items()})
     for number in range(3, 6):
-        step(values, optimiser, number)
+        step(values, optimizer, number)
         step(others, resumed, number)
     assert all(torch.equal(a, b) for a, b in zip(values, others, strict=True))
     for memory in resumed.state_dict()["state"][0].values():
@@ -116,7 +116,7 @@ def other_labels():
         ({"epochs": 2}, "epochs 1 there, 2 here"),
         ({"seed": 3}, "seed 0 there, 3 here"),
         ({"augmentation": Augmentation(area=(0.2, 1))}, r"augmentation\.area \[0\.5, 1\.0\] there"),
-        ({"average": 0.9}, r"average 0\.0 there, 0\.9 here"),
+        ({"ema_decay": 0.9}, r"ema_decay 0\.0 there, 0\.9 here"),
         ({"shown": source(20), "labels": targets(20)}, "pictures 24 there, 20 here"),
         ({"labels": other_labels()}, "targets [0-9a-f]+ there"),
         ({"made": network(head="superclass-heads")}, "parameters [0-9]+ there"),
@@ -146,9 +146,9 @@ def test_statistics_inside_a_head_are_not_its_semantics(tmp_path):
 
 
 def test_a_finished_training_comes_back_at_once(tmp_path):
-    first, history = learn(tmp_path, average=0.9)
+    first, history = learn(tmp_path, ema_decay=0.9)
     log = (tmp_path / "log.jsonl").read_bytes()
-    again, same = learn(tmp_path, average=0.9, made=network(seed=5))
+    again, same = learn(tmp_path, ema_decay=0.9, made=network(seed=5))
     assert same == history
     assert all(torch.equal(a, b) for a, b in zip(*map(_values, (first, again)), strict=True))
     assert (tmp_path / "log.jsonl").read_bytes() == log

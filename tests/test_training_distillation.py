@@ -27,7 +27,7 @@ from zerokin.features.networks import FeatureNetwork, HierarchyHead, read_weight
 from zerokin.features.training import Recipe, Targets, train
 from zerokin.features.training.checkpoint import load_checkpoint
 from zerokin.features.training.distillation import distillation_loss
-from zerokin.features.training.rng import variation_generator
+from zerokin.features.training.rng import augmentation_generator
 from zerokin.features.training.run import TrainingRun
 
 
@@ -77,7 +77,7 @@ def test_the_divergence_and_its_gradient_are_those_of_the_formula(T):
 @pytest.mark.parametrize("turns", [0.0, 0.7])
 def test_the_loss_is_shared_between_labels_and_a_teacher_that_sees_the_same_view(turns):
     learned, teacher = network(head="superclass-heads"), trained_teacher(dropout=0.5).train()
-    settings = taught(turns=turns, temperature=3.0)
+    settings = taught(rotation_weight=turns, temperature=3.0)
     run = TrainingRun(
         learned, source(), targets(), settings, None, "cpu", origin=None, teacher=teacher
     )
@@ -86,7 +86,7 @@ def test_the_loss_is_shared_between_labels_and_a_teacher_that_sees_the_same_view
     run.shared.train()
     losses = run.learn_from(shown, rows, step=5, part=0)
 
-    drawn = settings.augmentation.draw(6, variation_generator(seed=0, step=5))
+    drawn = settings.augmentation.draw(6, augmentation_generator(seed=0, step=5))
     view = training_view(shown, drawn, SIDE).numpy()
     if turns:
         quarters = (0, 1, 0, 2, 0, 3)
@@ -106,7 +106,7 @@ def test_the_loss_is_shared_between_labels_and_a_teacher_that_sees_the_same_view
         0.4 * expected["classes"] + 0.6 * expected["distillation"] + 0.3 * expected["layer 1"]
     )
     if turns:  # the layer starts from zeros: all four are alike
-        expected["turns"] = np.log(4)
+        expected["rotation"] = np.log(4)
         expected["total"] += turns * np.log(4)
     found = {name: float(value) for name, value in losses.items()}
     assert found == pytest.approx(expected, abs=1e-5)
@@ -141,7 +141,7 @@ def test_a_teacher_is_left_as_it_was():
 def test_a_teacher_computes_with_the_numbers_of_the_one_it_teaches():
     teacher, seen = trained_teacher(), []
     hook = teacher.head.class_head.register_forward_hook(lambda *given: seen.append(given[2].dtype))
-    learn(network(), taught(epochs=1, precision="bfloat16", turns=0.5), teacher=teacher)
+    learn(network(), taught(epochs=1, precision="bfloat16", rotation_weight=0.5), teacher=teacher)
     hook.remove()
     assert set(seen) == {torch.bfloat16}
 
@@ -151,7 +151,7 @@ def test_parts_of_a_batch_add_up_to_it(cut):
     ends = []
     for accumulation in (1, cut):
         learned = network(normalised=False)
-        settings = taught(accumulation=accumulation, turns=0.8, batch_size=12, lr=0.05)
+        settings = taught(accumulation=accumulation, rotation_weight=0.8, batch_size=12, lr=0.05)
         learn(learned, settings, teacher=trained_teacher())
         ends.append(weights(learned))
     assert furthest(ends[0], weights(network(normalised=False))) > 1e-2
@@ -198,14 +198,14 @@ def test_a_checkpoint_of_another_teacher_is_refused(tmp_path):
 
 def test_a_learner_is_taught_by_another_and_saved_without_what_only_training_needs(tmp_path):
     critters = zerokin.load_dataset("critters").fold(1)
-    once = {"epochs": 1, "batch_size": 256, "side": 16}
+    once = {"epochs": 1, "batch_size": 256, "image_size": 16}
 
     def made(**settings):
-        options = {"weights": None, "options": {"width": 4}, "side": 16, "device": "cpu"}
+        options = {"weights": None, "options": {"width": 4}, "image_size": 16, "device": "cpu"}
         return FeatureLearner("conv4", "classes", recipe=Recipe(**once, **settings), **options)
 
     teacher = made()
-    student = made(distillation=0.5, turns=0.5, seed=1)
+    student = made(distillation=0.5, rotation_weight=0.5, seed=1)
     noise = np.random.default_rng(0).integers(0, 256, (len(critters), 16, 16, 3))
     pictures = open_source(noise.astype(np.uint8), 16, quiet=True)  # quicker than drawing critters
     with pytest.raises(InvalidInput, match="the teacher is not fitted yet"):
@@ -214,10 +214,10 @@ def test_a_learner_is_taught_by_another_and_saved_without_what_only_training_nee
     with pytest.raises(InvalidInput, match="there is a teacher, but distillation is 0"):
         made().fit(critters, source=pictures, teacher=teacher)
     student.fit(critters, source=pictures, teacher=teacher)
-    assert {"classes", "distillation", "turns"} < student.history_[0].loss.keys()
+    assert {"classes", "distillation", "rotation"} < student.history_[0].loss.keys()
     student.save(tmp_path)
-    assert not [k for k in read_weights(tmp_path / "network.safetensors") if "turns" in k]
-    assert json.loads((tmp_path / "features.json").read_text())["recipe"]["turns"] == 0.5
+    assert not [k for k in read_weights(tmp_path / "network.safetensors") if "rotation" in k]
+    assert json.loads((tmp_path / "features.json").read_text())["recipe"]["rotation_weight"] == 0.5
     again = FeatureLearner.load(tmp_path, device="cpu")
     assert again.recipe == student.recipe
     shown = pictures.select(np.arange(3))
@@ -226,7 +226,7 @@ def test_a_learner_is_taught_by_another_and_saved_without_what_only_training_nee
 
 def test_a_teacher_of_as_many_other_classes_is_refused(tmp_path):
     critters = zerokin.load_dataset("critters")
-    settings = {"weights": None, "options": {"width": 4}, "side": 16, "device": "cpu"}
+    settings = {"weights": None, "options": {"width": 4}, "image_size": 16, "device": "cpu"}
     plain = zerokin.FeatureLearner("conv4", "classes", recipe=Recipe(epochs=0), **settings)
     plain.fit(critters.fold(1)).save(tmp_path / "teacher")
     teacher = zerokin.FeatureLearner.load(tmp_path / "teacher", device="cpu")

@@ -25,7 +25,7 @@ from zerokin.features.networks import FeatureNetwork, HierarchyHead, create_back
 from zerokin.features.networks.mixup import Stages, mix_neighbours
 from zerokin.features.training import train
 from zerokin.features.training.manifold_mixup import Mixup, draw_mixup
-from zerokin.features.training.rng import variation_generator
+from zerokin.features.training.rng import augmentation_generator
 from zerokin.features.training.run import TrainingRun
 
 SWAPPED = [1, 0, 3, 2, 5, 4]
@@ -149,13 +149,13 @@ def cross_entropy(logits, wanted):
 def test_losses_and_gradients_are_those_of_the_formula(place, turns):
     learned, expected = staged(), staged()
     step, mixup = step_with(2, place)
-    settings = recipe(manifold_mixup=1.0, turns=turns, layer_weight=0.3)
+    settings = recipe(manifold_mixup=1.0, rotation_weight=turns, layer_weight=0.3)
     run = TrainingRun(learned, source(), targets(), settings, None, "cpu")
     shown = source().batch(ROWS)
     run.shared.train()
     found = run.learn_from(shown, ROWS, step=step, part=0)
 
-    drawn = settings.augmentation.draw(6, variation_generator(seed=0, step=step))
+    drawn = settings.augmentation.draw(6, augmentation_generator(seed=0, step=step))
     view = training_view(shown, drawn, SIDE)
     own = labels(24)[ROWS]
     other, lam = own[SWAPPED], mixup.share
@@ -188,28 +188,28 @@ def test_losses_and_gradients_are_those_of_the_formula(place, turns):
         telling = functional.linear(features[6:], torch.zeros(4, 8))  # it starts from zeros
         total = lam * supervised(outputs, own) + (1 - lam) * supervised(outputs, other)
         total = total + turns * (supervised(turned, own) + cross_entropy(telling, quarters))
-        assert float(found["turns"]) == pytest.approx(np.log(4), abs=1e-6)
+        assert float(found["rotation"]) == pytest.approx(np.log(4), abs=1e-6)
         assert float(found["copies"]) == pytest.approx(supervised(turned, own).item(), abs=1e-5)
     total.backward()
     assert float(found["total"]) == pytest.approx(total.item(), abs=1e-5)
     wanted = {name: value.grad for name, value in expected.named_parameters()}
     assert max(value.abs().max() for value in wanted.values()) > 1e-2
     for name, value in learned.named_parameters():
-        if not name.startswith("turns."):
+        if not name.startswith("rotation_head."):
             torch.testing.assert_close(value.grad, wanted[name], atol=1e-5, rtol=1e-4)
 
 
 def test_a_step_with_a_patch_is_not_mixed():
-    settings = recipe(manifold_mixup=1.0, patches=0.5)
+    settings = recipe(manifold_mixup=1.0, cutmix_prob=0.5)
     run = TrainingRun(staged(), source(), targets(), settings, None, "cpu")
     shown = source().batch(ROWS)
-    views = [run.views.of(shown, step, 0) for step in range(40)]
-    patched = [one.patch is not None for one in views]
+    views = [run.augmenter.make_batch(shown, step, 0) for step in range(40)]
+    patched = [one.cutmix is not None for one in views]
     assert 5 < sum(patched) < 35
     for one, has_patch in zip(views, patched, strict=True):
         assert (one.mixup == Mixup(place=0, share=1.0)) == has_patch
         assert one.shares(2).min() == (1.0 if has_patch else pytest.approx(one.mixup.share))
-        own = one.patch.share(SIDE) if has_patch else 1 - one.mixup.share
+        own = one.cutmix.share(SIDE) if has_patch else 1 - one.mixup.share
         assert one.others_share() == pytest.approx(own)
 
 
@@ -220,7 +220,11 @@ def test_parts_of_a_batch_add_up_to_it(cut, turns):
     for accumulation in (1, cut):
         learned = staged(normalised=False)
         settings = recipe(
-            accumulation=accumulation, manifold_mixup=2.0, turns=turns, batch_size=12, lr=0.05
+            accumulation=accumulation,
+            manifold_mixup=2.0,
+            rotation_weight=turns,
+            batch_size=12,
+            lr=0.05,
         )
         learn(learned, settings)
         ends.append(weights(learned))
@@ -234,11 +238,16 @@ def test_all_heads_learn_from_mixed_pictures(head):
     history = learn(
         learned,
         recipe(
-            manifold_mixup=2.0, turns=0.5, epochs=25, batch_size=12, lr=0.05, schedule="constant"
+            manifold_mixup=2.0,
+            rotation_weight=0.5,
+            epochs=25,
+            batch_size=12,
+            lr=0.05,
+            schedule="constant",
         ),
     )
     assert history[-1].loss["total"] < 0.85 * history[0].loss["total"]
-    assert learned.turns is None
+    assert learned.rotation_head is None
 
 
 def test_a_teacher_is_shown_the_same_mixture():
@@ -249,7 +258,7 @@ def test_a_teacher_is_shown_the_same_mixture():
     shown = source().batch(ROWS)
     run.shared.train()
     found = run.learn_from(shown, ROWS, step=step, part=0)["distillation"]
-    drawn = settings.augmentation.draw(6, variation_generator(seed=0, step=step))
+    drawn = settings.augmentation.draw(6, augmentation_generator(seed=0, step=step))
     view = training_view(shown, drawn, SIDE)
     said = mixed_by_hand(teacher.eval(), view, mixup)[1].classes.log_softmax(1)
     answer = mixed_by_hand(staged().train(), view, mixup)[1].classes.log_softmax(1)
@@ -261,14 +270,16 @@ def test_a_teacher_is_shown_the_same_mixture():
 @pytest.mark.parametrize(("batch_size", "accumulation"), [(7, 1), (12, 4)])
 def test_odd_parts_are_refused(batch_size, accumulation):
     settings = recipe(manifold_mixup=1.0, batch_size=batch_size, accumulation=accumulation)
-    with pytest.raises(InvalidInput, match="manifold_mixup goes from picture to picture in pairs"):
+    with pytest.raises(InvalidInput, match="manifold_mixup goes from image to image in pairs"):
         learn(network(), settings)
 
 
 def test_drop_block_works_beside():
     backbone = create_backbone("resnet12", weights=None, width=4, drop_block=0.2, dropout=0.1)
     learned = FeatureNetwork(backbone, HierarchyHead(40, CLASSES, [2], mode="superclass-heads"))
-    settings = recipe(manifold_mixup=2.0, turns=0.5, label_smoothing=0.1, epochs=1, side=40)
+    settings = recipe(
+        manifold_mixup=2.0, rotation_weight=0.5, label_smoothing=0.1, epochs=1, image_size=40
+    )
     history = learn(learned, settings)
     assert np.isfinite(list(history[0].loss.values())).all()
 

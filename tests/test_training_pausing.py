@@ -13,7 +13,7 @@ from zerokin.features.training import TrainingPaused, run, train
 from zerokin.features.training.checkpoint import load_checkpoint
 from zerokin.features.training.compact import compress, expand
 
-PARTS = {"manifold_mixup": 2.0, "turns": 0.5, "restart_epochs": 1, "restart_decay": 0.8}
+PARTS = {"manifold_mixup": 2.0, "rotation_weight": 0.5, "restart_epochs": 1, "restart_decay": 0.8}
 
 
 def learn(learned, folder=None, settings=None, **options):
@@ -85,14 +85,14 @@ def test_random_weights_that_a_processor_rounds_otherwise_are_the_same_origin(
     learn(whole)
     Clock(monkeypatch)
     with pytest.raises(TrainingPaused):
-        learn(network(), tmp_path, stop_after=0.2, origin="random 1f3a, validated with crops 2")
+        learn(network(), tmp_path, stop_after=0.2, origin="random 1f3a, validated with tta_crops 2")
     with torch.no_grad():
         cut.head.class_head.weight.mul_(1 + 1e-6)
     with pytest.raises(InvalidInput, match=r"of another training .origin random 1f3a, validated"):
-        learn(cut, tmp_path, origin="random 90c2, validated with crops 4")
+        learn(cut, tmp_path, origin="random 90c2, validated with tta_crops 4")
     with pytest.raises(InvalidInput, match=r"of another training .origin"):
-        learn(cut, tmp_path, origin="90c2, validated with crops 2")
-    learn(cut, tmp_path, origin="random 90c2, validated with crops 2")
+        learn(cut, tmp_path, origin="90c2, validated with tta_crops 2")
+    learn(cut, tmp_path, origin="random 90c2, validated with tta_crops 2")
     assert furthest(weights(whole), weights(cut)) == 0
 
 
@@ -103,12 +103,12 @@ def test_time_that_is_left_is_not_used_up(tmp_path):
 
 @pytest.mark.parametrize("name", ["momentum_buffer", "exp_avg"])
 def test_compact_momenta_are_near_and_small(tmp_path, name):
-    optimiser = "sgd" if name == "momentum_buffer" else "adamw"
+    optimizer = "sgd" if name == "momentum_buffer" else "adamw"
     groups = {}
     for compact in (False, True):
-        learn(network(), tmp_path / f"{compact}", {"optimiser": optimiser}, compact=compact)
+        learn(network(), tmp_path / f"{compact}", {"optimizer": optimizer}, compact=compact)
         groups[compact], _ = load_checkpoint(tmp_path / f"{compact}" / "checkpoint.safetensors")
-    exact, small = (groups[compact]["optimiser"] for compact in (False, True))
+    exact, small = (groups[compact]["optimizer"] for compact in (False, True))
     key = f"0/{name}"
     assert small[key].dtype == torch.int8
     restored = expand(small)
@@ -163,5 +163,5 @@ def test_the_network_is_left_as_it_came(tmp_path, monkeypatch):
     Clock(monkeypatch)
     with pytest.raises(TrainingPaused):
         learn(learned, tmp_path, PARTS, stop_after=0.2)
-    assert learned.turns is None
+    assert learned.rotation_head is None
     assert "forward" not in learned.__dict__

@@ -19,7 +19,7 @@ from zerokin.errors import InvalidInput
 from zerokin.features.networks import read_weights
 from zerokin.features.training import train
 from zerokin.features.training.distributed import make_accelerator
-from zerokin.features.training.synchronised import SynchronisedBatchNorm
+from zerokin.features.training.sync_batch_norm import SyncBatchNorm
 
 HERE = Path(__file__).parent
 
@@ -101,7 +101,7 @@ def test_batch_norm_in_one_process_is_that_of_torch(one_process, shape, affine):
     x = torch.randn(shape, dtype=torch.float32) * 2 + 5
     upstream = torch.randn(shape)
     outcomes = []
-    for mode in (None, SynchronisedBatchNorm()):
+    for mode in (None, SyncBatchNorm()):
         given = x.clone().requires_grad_()
         w, b = (torch.full((3,), value).requires_grad_() for value in (1.5, -0.5))
         scale = (w, b) if affine else (None, None)
@@ -120,7 +120,7 @@ def test_batch_norm_in_one_process_is_that_of_torch(one_process, shape, affine):
 
 def test_frozen_statistics_are_left_alone(one_process):
     x, mean, variance = torch.randn(4, 3), torch.ones(3), torch.full((3,), 2.0)
-    with SynchronisedBatchNorm():
+    with SyncBatchNorm():
         out = functional.batch_norm(x, mean, variance, training=False)
     torch.testing.assert_close(out, (x - 1) / (2 + 1e-5) ** 0.5)
     assert torch.equal(mean, torch.ones(3))

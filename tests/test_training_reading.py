@@ -36,7 +36,7 @@ def test_mirrored_reading_is_the_mean_of_both(zoom):
         expected = (made.features(view) + made.features(view.flip(3))) / 2
     found = read_all(made, source(), View(16, zoom=zoom, batch_size=7))
     np.testing.assert_allclose(found, expected.numpy(), atol=1e-6)
-    plain = read_all(made, source(), View(16, zoom=zoom, mirrored=False))
+    plain = read_all(made, source(), View(16, zoom=zoom, tta_flip=False))
     with torch.no_grad():
         np.testing.assert_allclose(plain, made.features(view).numpy(), atol=1e-6)
     assert np.abs(plain - found).max() > 1e-3
@@ -142,6 +142,6 @@ def test_crops_are_the_same_of_every_picture_and_count_as_much_as_the_whole():
     views += [view.flip(3) for view in views]
     with torch.no_grad():
         expected = torch.stack([made.features(view) for view in views]).mean(0).numpy()
-    found = read_all(made, source(), View(16, batch_size=7, crops=3))
+    found = read_all(made, source(), View(16, batch_size=7, tta_crops=3))
     np.testing.assert_allclose(found, expected, atol=1e-6)
     assert np.abs(found - read_all(made, source(), View(16))).max() > 1e-3

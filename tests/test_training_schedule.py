@@ -14,11 +14,11 @@ from training_parts import network, recipe, records, source, targets, weights
 from zerokin.errors import InvalidInput
 from zerokin.features.training import Recipe, train
 from zerokin.features.training.display import TrainingDisplay
-from zerokin.features.training.ema import WeightAverage
+from zerokin.features.training.ema import WeightEMA
 from zerokin.features.training.log import TrainingLog
-from zerokin.features.training.rng import epoch_order, seed_dropout, variation_generator
+from zerokin.features.training.rng import augmentation_generator, epoch_order, seed_dropout
 from zerokin.features.training.run import TrainingRun
-from zerokin.features.training.schedule import rate, side_at
+from zerokin.features.training.schedule import image_size_at, rate
 
 STEPS = 4
 
@@ -120,7 +120,7 @@ def test_variations_and_dropout_differ_between_steps_and_seeds():
     numbers = []
     for seed in range(3):
         for step in range(3):
-            generator = variation_generator(seed=seed, step=step)
+            generator = augmentation_generator(seed=seed, step=step)
             numbers.append(float(torch.rand(1, generator=generator)))
             for process in range(2):
                 for part in range(2):
@@ -151,7 +151,7 @@ def test_every_seed_trains_otherwise():
 def test_an_average_follows_its_formula():
     module = torch.nn.Linear(1, 1, bias=False)
     module.weight.data.fill_(0.0)
-    average = WeightAverage(module, 0.15)
+    average = WeightEMA(module, 0.15)
     expected = 0.0
     for step, value in enumerate((10.0, 20.0, 30.0), start=1):
         module.weight.data.fill_(value)
@@ -166,7 +166,7 @@ def test_an_average_follows_its_formula():
 
 def test_an_average_is_given_back_when_validation_fails():
     module = torch.nn.BatchNorm1d(2)
-    average = WeightAverage(module, 0.9)
+    average = WeightEMA(module, 0.9)
     module.weight.data.fill_(7.0)
 
     def validate():
@@ -190,7 +190,7 @@ def test_the_average_takes_the_weights_place():
         kept = min(0.9, step / (step + 9))
         for name, value in weights(partial).items():
             expected[name] = kept * expected[name] + (1 - kept) * value
-    train(averaged, source(), targets(), recipe(epochs=1, average=0.9), device="cpu", quiet=True)
+    train(averaged, source(), targets(), recipe(epochs=1, ema_decay=0.9), device="cpu", quiet=True)
     for name, value in weights(averaged).items():
         if value.is_floating_point():
             torch.testing.assert_close(value, expected[name], atol=1e-6, rtol=1e-5)
@@ -225,13 +225,13 @@ class _Silent:
 
 
 def test_sides_by_hand():
-    assert [side_at(e, 4, first=16, last=40) for e in range(4)] == [16, 24, 32, 40]
-    assert [side_at(e, 3, first=15, last=17) for e in range(3)] == [15, 16, 17]
+    assert [image_size_at(e, 4, first=16, last=40) for e in range(4)] == [16, 24, 32, 40]
+    assert [image_size_at(e, 3, first=15, last=17) for e in range(3)] == [15, 16, 17]
 
 
 @given(st.integers(1, 300), st.integers(0, 300), st.integers(1, 40))
 def test_sides_grow_from_the_first_to_the_last(first, more, epochs):
-    sides = [side_at(e, epochs, first=first, last=first + more) for e in range(epochs)]
+    sides = [image_size_at(e, epochs, first=first, last=first + more) for e in range(epochs)]
     assert sides == sorted(sides)
     assert sides[-1] == first + more
     assert epochs == 1 or sides[0] == first
@@ -249,7 +249,9 @@ def test_pictures_grow_while_a_network_learns_and_after_a_stop_go_on_growing(tmp
     def learn(folder, n=None):
         made = network()
         made.backbone.model.insert(0, Watched())
-        run = TrainingRun(made, source(), targets(), recipe(first_side=8, side=16), folder, "cpu")
+        run = TrainingRun(
+            made, source(), targets(), recipe(initial_image_size=8, image_size=16), folder, "cpu"
+        )
         run.resume()
         with TrainingLog(folder) as log, TrainingDisplay(12, 3, quiet=True) as display:
             for _ in range(n or 3 - run.progress.step // 4):
@@ -267,18 +269,24 @@ def test_pictures_grow_while_a_network_learns_and_after_a_stop_go_on_growing(tmp
 def test_pictures_cannot_shrink():
     made = network()
     own = made.backbone.input_size
-    with pytest.raises(InvalidInput, match=f"above the side it grows to, {own}: give a smaller"):
-        train(made, source(), targets(), recipe(side=None, first_side=own + 1), quiet=True)
+    with pytest.raises(InvalidInput, match=f"above the size it grows to, {own}: give a smaller"):
+        train(
+            made,
+            source(),
+            targets(),
+            recipe(image_size=None, initial_image_size=own + 1),
+            quiet=True,
+        )
 
 
 @given(st.integers(1, 60), st.integers(2, 9), st.integers(8, 40), st.integers(0, 60))
 def test_stages_are_equally_long_and_end_at_the_last_side(epochs, stages, first, more):
     last = first + more
-    sides = [side_at(e, epochs, first=first, last=last, stages=stages) for e in range(epochs)]
+    sides = [image_size_at(e, epochs, first=first, last=last, stages=stages) for e in range(epochs)]
     assert sides == sorted(sides)
     assert sides[-1] == last
     assert epochs == 1 or sides[0] == first
-    whole = [side_at(k, stages, first=first, last=last) for k in range(stages)]
+    whole = [image_size_at(k, stages, first=first, last=last) for k in range(stages)]
     if epochs >= stages:
         starts = [-(-k * epochs // stages) for k in range(stages + 1)]
         lengths = np.diff(starts)
@@ -286,8 +294,8 @@ def test_stages_are_equally_long_and_end_at_the_last_side(epochs, stages, first,
 
 
 def test_a_training_in_stages_shows_their_sides():
-    made = recipe(epochs=3, first_side=8, side=16, resize_stages=2)
+    made = recipe(epochs=3, initial_image_size=8, image_size=16, resize_stages=2)
     run = TrainingRun(network(), source(), targets(), made, None, "cpu")
     shown = source().batch(np.arange(6))
-    sides = [run.views.of(shown, step, 0).view.shape[-1] for step in range(12)]
+    sides = [run.augmenter.make_batch(shown, step, 0).view.shape[-1] for step in range(12)]
     assert sides == [8] * 8 + [16] * 4

@@ -11,21 +11,21 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from training_parts import network, pixels, recipe, source, targets
 from zerokin.features.input import Augmentation, open_source, training_view
-from zerokin.features.input.augmentation import varied
-from zerokin.features.training.rng import variation_generator
+from zerokin.features.input.augmentation import apply_transform
+from zerokin.features.training.rng import augmentation_generator
 from zerokin.features.training.run import TrainingRun
-from zerokin.features.training.variations import AHEAD, Variations
+from zerokin.features.training.step_augmentation import AHEAD, StepAugmentation
 
 COLOURS = Augmentation(area=(0.2, 0.9), brightness=0.3, contrast=0.4, saturation=0.5)
 RECIPES = [
     {},
-    {"augmentation": COLOURS, "turns": 0.5},
-    {"average": 0.9, "clip_norm": 1.0, "accumulation": 2},
-    {"patches": 1.0, "turns": 0.5},
-    {"manifold_mixup": 2.0, "turns": 0.5, "label_smoothing": 0.1},
+    {"augmentation": COLOURS, "rotation_weight": 0.5},
+    {"ema_decay": 0.9, "clip_norm": 1.0, "accumulation": 2},
+    {"cutmix_prob": 1.0, "rotation_weight": 0.5},
+    {"manifold_mixup": 2.0, "rotation_weight": 0.5, "label_smoothing": 0.1},
 ]
 # On CPUs AdamW counts its steps in tensors there, and reads them.
-ON_GPUS = [*RECIPES, {"optimiser": "adamw"}]
+ON_GPUS = [*RECIPES, {"optimizer": "adamw"}]
 ROWS = np.array([3, 17, 8, 1, 20, 11])
 
 
@@ -49,11 +49,11 @@ def prepared(settings, device="cpu", head="cnn-rnn"):
 
     def step(number):
         for part in range(settings.accumulation):
-            rows = ROWS[run.batches.share(part)]
+            rows = ROWS[run.sampler.share(part)]
             run.learn_from(next(shown.batches([rows])), rows, number, part)
         run.update()
-        if run.average is not None:
-            run.average.update(number + 1)
+        if run.ema is not None:
+            run.ema.update(number + 1)
 
     step(0)
     return step
@@ -87,19 +87,19 @@ def test_no_step_waits_for_the_gpu(settings, head):
 @pytest.mark.parametrize("n", [6, 13])
 def test_every_step_has_the_variations_of_its_own_generator(augmentation, n):
     pictures = source().batch(np.arange(n))
-    variations = Variations(augmentation, n, seed=4, device=torch.device("cpu"))
+    variations = StepAugmentation(augmentation, n, seed=4, device=torch.device("cpu"))
     share = slice(2, 5)
     # Not in order, and over the edges of what is drawn at once.
     for step in (0, AHEAD - 1, AHEAD, 3 * AHEAD + 7, 1):
-        drawn = augmentation.draw(n, variation_generator(seed=4, step=step))
+        drawn = augmentation.draw(n, augmentation_generator(seed=4, step=step))
         expected = training_view(pictures, drawn, 11)[share]
-        found = varied(pictures[share], variations.at(step, share), 11)
+        found = apply_transform(pictures[share], variations.at(step, share), 11)
         assert torch.equal(found, expected)
 
 
 def test_colours_that_stay_need_no_factors():
     variations = {
-        name: Variations(given, 6, seed=0, device=torch.device("cpu")).at(0, slice(0, 6))
+        name: StepAugmentation(given, 6, seed=0, device=torch.device("cpu")).at(0, slice(0, 6))
         for name, given in (("stay", Augmentation()), ("change", Augmentation(contrast=0.1)))
     }
     assert variations["stay"].factors is None

@@ -50,7 +50,7 @@ def learn(scores, *, folder=None, patience=None, learned=None, **settings):
 )
 def test_the_best_epoch_is_kept(tmp_path, kept, average, scores, patience, stopped, best):
     learned, history, after = learn(
-        scores, patience=patience, folder=tmp_path if kept else None, average=average
+        scores, patience=patience, folder=tmp_path if kept else None, ema_decay=average
     )
     assert [epoch.validation for epoch in history] == scores[:stopped]
     assert len(after) == stopped

@@ -1,9 +1,10 @@
-"""zerokin recognises classes it has no pictures of, through the superclasses they share."""
+"""zerokin recognizes classes it has no images of, through the superclasses they share."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from zerokin._version import __version__
+from zerokin.aliases import former
 from zerokin.errors import ZerokinError, ZerokinWarning
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from zerokin.features.feature_learner import FeatureLearner
     from zerokin.hierarchy import ClassHierarchy
     from zerokin.projection import ProjectionLearner
-    from zerokin.recognizer import Recogniser, fit_recogniser
+    from zerokin.recognizer import Recognizer, fit_recognizer
     from zerokin.selection import ClassFoldSearch
 
 # Imported on first use: a command that needs no solver does not wait for one.
@@ -23,11 +24,13 @@ _ROOMS = {
     "FeatureLearner": "zerokin.features.feature_learner",
     "FewShotClassifier": "zerokin.classifiers",
     "ProjectionLearner": "zerokin.projection",
-    "Recogniser": "zerokin.recognizer",
+    "Recognizer": "zerokin.recognizer",
     "ZeroShotClassifier": "zerokin.classifiers",
-    "fit_recogniser": "zerokin.recognizer",
+    "fit_recognizer": "zerokin.recognizer",
     "load_dataset": "zerokin.data",
 }
+
+_FORMER = {"Recogniser": "Recognizer", "fit_recogniser": "fit_recognizer"}
 
 __all__ = [
     "ClassFoldSearch",
@@ -36,12 +39,12 @@ __all__ = [
     "FeatureLearner",
     "FewShotClassifier",
     "ProjectionLearner",
-    "Recogniser",
+    "Recognizer",
     "ZeroShotClassifier",
     "ZerokinError",
     "ZerokinWarning",
     "__version__",
-    "fit_recogniser",
+    "fit_recognizer",
     "load_dataset",
 ]
 
@@ -49,7 +52,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)
-    raise AttributeError(f"module 'zerokin' has no attribute {name!r}")
+    return former(__name__, _FORMER)(name)
 
 
 def __dir__() -> list[str]:

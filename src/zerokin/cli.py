@@ -32,7 +32,7 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     cls=OneLineGroup,
-    help="Recognise classes you have no pictures of, through the superclasses they share.",
+    help="Recognize classes you have no pictures of, through the superclasses they share.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -52,12 +52,17 @@ class SettingName(StrEnum):
 
     standard = "standard"
     pure = "pure"
-    generalised = "generalised"
+    generalized = "generalized"
     few_shot = "few-shot"
-    generalised_few_shot = "generalised-few-shot"
+    generalized_few_shot = "generalized-few-shot"
+
+    @property
+    def recorded(self) -> str:
+        """As rows of results call it: tables of earlier versions stay comparable."""
+        return self.value.replace("generalized", "generalised")
 
 
-FEW_SHOT = (SettingName.few_shot, SettingName.generalised_few_shot)
+FEW_SHOT = (SettingName.few_shot, SettingName.generalized_few_shot)
 
 
 class PictureFormat(StrEnum):
@@ -81,7 +86,7 @@ class FeatureType(StrEnum):
     float32 = "float32"
 
 
-class FramingName(StrEnum):
+class ResizeModeName(StrEnum):
     """How pictures become squares."""
 
     whole = "whole"
@@ -103,7 +108,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="folder for the pictures")] = Path("zerokin-demo"),
     seed: Annotated[int, typer.Option(help="seed of the training")] = 0,
 ) -> None:
-    """Name invented animals that were never shown: generate, group, train, recognise."""
+    """Name invented animals that were never shown: generate, group, train, recognize."""
     from zerokin.commands.demo import run_demo
 
     run_demo(out, seed=seed)
@@ -186,15 +191,21 @@ def extract(
     model: Annotated[
         Path | None, typer.Option(help="folder of a saved FeatureLearner instead")
     ] = None,
-    side: Annotated[int | None, typer.Option(help="side of the pictures, in pixels")] = None,
-    framing: Annotated[FramingName | None, typer.Option(help="all of a picture or a square")] = (
-        None
-    ),
-    zoom: Annotated[float | None, typer.Option(help="1.15 leaves out the rim")] = None,
-    mirror: Annotated[
-        bool | None, typer.Option("--mirror/--no-mirror", help="average with mirrored pictures")
+    image_size: Annotated[int | None, typer.Option(help="side of the images, in pixels")] = None,
+    resize_mode: Annotated[
+        ResizeModeName | None, typer.Option(help="all of an image, or a centered square")
     ] = None,
-    crops: Annotated[int | None, typer.Option(help="average with so many crops")] = None,
+    zoom: Annotated[float | None, typer.Option(help="1.15 leaves out the rim")] = None,
+    tta_flip: Annotated[
+        bool | None,
+        typer.Option(
+            "--tta-flip/--no-tta-flip",
+            help="test-time augmentation: average with mirrored images",
+        ),
+    ] = None,
+    tta_crops: Annotated[
+        int | None, typer.Option(help="test-time augmentation: average with so many crops")
+    ] = None,
     form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
     dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
@@ -214,11 +225,11 @@ def extract(
         backbone,
         weights=weights,
         model=model,
-        side=side,
-        framing=None if framing is None else framing.value,
+        image_size=image_size,
+        resize_mode=None if resize_mode is None else resize_mode.value,
         zoom=zoom,
-        mirrored=mirror,
-        crops=crops,
+        tta_flip=tta_flip,
+        tta_crops=tta_crops,
         batch_size=batch,
         device=device,
     )
@@ -276,12 +287,12 @@ def evaluate(
         if len(setting) > 1:
             raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
         plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
-        generalised = few_shot[0] == SettingName.generalised_few_shot
+        generalised = few_shot[0] == SettingName.generalized_few_shot
         options |= {**plan, "generalised": generalised}
         run_few_shot(data, method, seeds, shots, report, tried, options)
         return
     reports = [] if report is None else [report]
-    run_comparison(data, [method], [one.value for one in setting], seeds, reports, options)
+    run_comparison(data, [method], [one.recorded for one in setting], seeds, reports, options)
 
 
 def run_few_shot(
@@ -327,7 +338,7 @@ def compare(
     data: Data,
     setting: Annotated[list[SettingName], typer.Option(help="once or several times")] = [  # noqa: B006
         SettingName.pure,
-        SettingName.generalised,
+        SettingName.generalized,
     ],
     methods: Annotated[str, typer.Option(help="all, or names joined by ,")] = "all",
     seeds: Annotated[str, typer.Option(help="seeds joined by ,")] = "0",
@@ -347,7 +358,7 @@ def compare(
     run_comparison(
         data,
         list(known_methods()) if methods == "all" else methods.split(","),
-        [one.value for one in setting],
+        [one.recorded for one in setting],
         seeds,
         tables or [],
         {"split": split, "features": features, "semantics": semantics},

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from served import bundle, running
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 from .visitor import Visitor, function_of
 
@@ -65,7 +65,7 @@ def test_any_name_is_kept_as_it_is_or_refused(attacked):
             assert own == name.strip()
             assert names_of(visitor) == [*before, own]
             if number % 10 == 0:
-                assert Recogniser.load(folder, device="cpu").classes.names[-1] == own
+                assert Recognizer.load(folder, device="cpu").classes.names[-1] == own
             status, _, content = visitor.ask("DELETE", f"/api/classes?name={quote(own)}")
             assert status == 200, content
         else:
@@ -84,7 +84,7 @@ def test_the_page_refuses_what_the_interface_refuses(attacked):
         visitor.call(fn, [name], session=f"forget{number}")
         visitor.result(f"forget{number}")
     assert names_of(visitor) == before
-    assert Recogniser.load(folder, device="cpu").classes.names == tuple(before)
+    assert Recognizer.load(folder, device="cpu").classes.names == tuple(before)
 
 
 def test_killed_in_the_end_it_opens(attacked):
@@ -92,4 +92,4 @@ def test_killed_in_the_end_it_opens(attacked):
     before = names_of(visitor)
     process.kill()
     process.wait(30)
-    assert list(Recogniser.load(folder, device="cpu").classes.names) == before
+    assert list(Recognizer.load(folder, device="cpu").classes.names) == before

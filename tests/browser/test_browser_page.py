@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from served import bundle, running, test_pictures, zerokin
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -43,7 +43,7 @@ def add_by_interface(address, name, vector):
 def test_a_picture_is_uploaded_and_answered(visit, served, screenshots):
     file = test_pictures()[0]
     upload(visit, file)
-    expected = Recogniser.load(served[1], device="cpu").recognise(file, max_risk=0.3)[0]
+    expected = Recognizer.load(served[1], device="cpu").recognize(file, max_risk=0.3)[0]
     assert ranked(visit) == [one.name for one in expected.ranked]
     assert visit.page.locator("#answer figure img").count() > 0
     assert visit.page.locator("#answer figure img").first.evaluate("image => image.naturalWidth")
@@ -74,7 +74,7 @@ def test_a_class_is_added_recognised_and_forgotten(visit, served, screenshots):
     visit.page.screenshot(path=screenshots / "new-class.png", full_page=True)
     visit.page.click("#add")
     visit.page.wait_for_selector("#added .zk-good")
-    known = Recogniser.load(folder, device="cpu").classes
+    known = Recognizer.load(folder, device="cpu").classes
     assert known.names[-1] == "my own critter"
     twin = known.vectors[known.index("plum mumbler")[0]]
     twin = np.where(np.array(known.attribute_names) == "coat::violet", 0.5, twin)
@@ -83,7 +83,7 @@ def test_a_class_is_added_recognised_and_forgotten(visit, served, screenshots):
     file = next(file for file in test_pictures() if file.parent.name == "plum mumbler")
     among_unseen(visit)
     upload(visit, file)
-    expected = Recogniser.load(folder, device="cpu").recognise(file, candidates="unseen")[0]
+    expected = Recognizer.load(folder, device="cpu").recognize(file, candidates="unseen")[0]
     assert ranked(visit) == [one.name for one in expected.ranked]
     assert "my own critter" in ranked(visit)
     visit.tab("New class")
@@ -92,7 +92,7 @@ def test_a_class_is_added_recognised_and_forgotten(visit, served, screenshots):
     visit.page.keyboard.press("Enter")
     visit.page.click("#forget")
     visit.page.wait_for_selector("#added :text('is forgotten')")
-    assert "my own critter" not in Recogniser.load(folder, device="cpu").classes.names
+    assert "my own critter" not in Recognizer.load(folder, device="cpu").classes.names
 
 
 def test_the_hierarchy_is_drawn_and_searched(visit, screenshots):
@@ -139,7 +139,7 @@ def test_a_batch_gives_the_csv_of_the_command_line(visit, served, screenshots, t
 
 def test_html_in_a_name_is_shown_as_text(visit, served, screenshots):
     address, folder = served
-    known = Recogniser.load(folder, device="cpu").classes
+    known = Recognizer.load(folder, device="cpu").classes
     file = next(file for file in test_pictures() if file.parent.name == "plum mumbler")
     add_by_interface(address, EVIL, known.vectors[known.index("plum mumbler")[0]].tolist())
     among_unseen(visit)

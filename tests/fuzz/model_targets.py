@@ -19,8 +19,8 @@ from .targets import Target
 BUNDLE = Path(__file__).parents[1] / "data" / "bundle-1"
 PICTURE = Path(__file__).parents[1] / "data" / "picture.png"
 ABLATION = """seeds: [0, 1]
-stored_side: 64
-defaults: {backbone: conv4, weights: null, side: 32, recipe: {epochs: 2, lr: 0.01}}
+cache_size: 64
+defaults: {backbone: conv4, weights: null, image_size: 32, recipe: {epochs: 2, lr: 0.01}}
 networks:
   plain: {mode: classes, options: {width: 8}}
   heads: {mode: superclass-heads, recipe: {batch_size: 8, schedule: cosine}}
@@ -84,11 +84,11 @@ def _make_bundle(folder: Path) -> None:
 def _read_bundle(folder: Path, file: str) -> None:
     """Read a bundle as it is; then with the hashes of its files made right, as by hand."""
     from zerokin.files import sha256
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
     bundle = folder / "bundle"
     with suppress(ZerokinError):
-        _use(Recogniser.load(bundle, device="cpu"), folder)
+        _use(Recognizer.load(bundle, device="cpu"), folder)
     root = bundle / _generation().name
     pointer = json.loads((BUNDLE / "bundle.json").read_text(encoding="utf-8"))
     for path in root.rglob("*"):
@@ -99,7 +99,7 @@ def _read_bundle(folder: Path, file: str) -> None:
             below[path.name] = sha256(path)
     if (bundle / "bundle.json").read_bytes() == (BUNDLE / "bundle.json").read_bytes():
         (bundle / "bundle.json").write_text(json.dumps(pointer), encoding="utf-8")
-        _use(Recogniser.load(bundle, device="cpu"), folder)
+        _use(Recognizer.load(bundle, device="cpu"), folder)
 
 
 def _make_changes(folder: Path) -> None:
@@ -110,10 +110,10 @@ def _make_changes(folder: Path) -> None:
 
 @cache
 def _described(place: Path) -> tuple[Any, Any]:
-    """Return a recogniser that is on disk, and its class table with descriptions."""
-    from zerokin.recognizer import Recogniser
+    """Return a recognizer that is on disk, and its class table with descriptions."""
+    from zerokin.recognizer import Recognizer
 
-    known = Recogniser.load(BUNDLE, device="cpu")
+    known = Recognizer.load(BUNDLE, device="cpu")
     told = replace(known.classes, descriptions=("",) * len(known.classes))
     known.save(place)
     return known, told
@@ -122,7 +122,7 @@ def _described(place: Path) -> tuple[Any, Any]:
 def _read_changes(folder: Path, file: str) -> None:
     """Add a class of any name and text: the bundle opens afterwards, whatever they are."""
     from zerokin.class_names import checked_name, checked_text
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
     place = folder.parent / "changed"
     known, told = _described(place)
@@ -135,7 +135,7 @@ def _read_changes(folder: Path, file: str) -> None:
     try:
         name = checked_name(name)
         vector = np.arange(1.0, known.classifier.semantics_.shape[1] + 1)
-        changed = Recogniser(known.learner, known.classifier, told).add_class(name, vector=vector)
+        changed = Recognizer(known.learner, known.classifier, told).add_class(name, vector=vector)
         told = (*told.descriptions, checked_text(text, of=name))
         changed._known = replace(
             changed._known, classes=replace(changed.classes, descriptions=told)
@@ -143,15 +143,15 @@ def _read_changes(folder: Path, file: str) -> None:
         changed.save(place)
         before = changed.classes.names
     finally:
-        assert Recogniser.load(place, device="cpu").classes.names == before
+        assert Recognizer.load(place, device="cpu").classes.names == before
         known._origin = None  # it has not seen the change that it takes the place of
         known.save(place)
 
 
-def _use(recogniser: Any, folder: Path) -> None:
-    for answer in recogniser.recognise(PICTURE, k=3, max_risk=0.2):
+def _use(recognizer: Any, folder: Path) -> None:
+    for answer in recognizer.recognize(PICTURE, k=3, max_risk=0.2):
         json.dumps(answer.to_dict(examples=True))
-    recogniser.save(folder / "again")
+    recognizer.save(folder / "again")
 
 
 def _make_weights(folder: Path) -> None:
@@ -256,9 +256,9 @@ def _make_requests(folder: Path) -> None:
 
 
 def _service_classes() -> list[str]:
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
-    return list(Recogniser.load(BUNDLE, device="cpu").classes.attribute_names or ())
+    return list(Recognizer.load(BUNDLE, device="cpu").classes.attribute_names or ())
 
 
 @cache

@@ -14,18 +14,18 @@ import numpy as np
 from .children import run_command
 
 TRAINING = ("--backbone", "conv4", "--fine-tune", "--mode", "classes", "--epochs", "1")
-QUICK = (*TRAINING, "--side", "32", "--no-tune", "--one-network", "--device", "cpu")
+QUICK = (*TRAINING, "--image-size", "32", "--no-tune", "--one-network", "--device", "cpu")
 SMALL = ("--backbone", "conv4", "--weights", "start.safetensors", "--device", "cpu")
 ABLATION = {
-    "stored_side": 16,
+    "cache_size": 16,
     "networks": {
         "labels": {
             "backbone": "conv4",
             "weights": None,
             "options": {"width": 4},
             "mode": "classes",
-            "side": 16,
-            "recipe": {"epochs": 2, "batch_size": 8, "side": 16},
+            "image_size": 16,
+            "recipe": {"epochs": 2, "batch_size": 8, "image_size": 16},
         }
     },
     "rows": [{"name": "labels", "networks": ["labels"], "method": "projection"}],
@@ -58,12 +58,12 @@ class Scenario:
 
 
 def bundle(work: Path) -> object:
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
-    known = Recogniser.load(work / "model", device="cpu")
+    known = Recognizer.load(work / "model", device="cpu")
     picture = work / "picture.png"
-    answer = known.recognise([picture], k=99)[0].to_dict()
-    return known.classes.names, json.dumps({**answer, "picture": ""}, sort_keys=True)
+    answer = known.recognize([picture], k=99)[0].to_dict()
+    return known.classes.names, json.dumps({**answer, "picture": "", "image": ""}, sort_keys=True)
 
 
 def classifier(work: Path) -> object:
@@ -79,7 +79,7 @@ def features(work: Path) -> object:
 
     file = NativeFeatures(work / "f.safetensors")
     assert len(list(file.names)) == len(file)
-    return file.recipe["side"], hashlib.sha256(np.array(file.open()[:]).tobytes()).hexdigest()
+    return file.recipe["image_size"], hashlib.sha256(np.array(file.open()[:]).tobytes()).hexdigest()
 
 
 def xlsa17(work: Path) -> object:
@@ -126,12 +126,22 @@ def scenarios(data: str) -> list[Scenario]:
         Scenario("fit features", (*by_features, "--out", "classifier"), classifier),
         Scenario(
             "extract",
-            ("extract", data, "--out", "f.safetensors", *small, "--side", "24"),
+            ("extract", data, "--out", "f.safetensors", *small, "--image-size", "24"),
             features,
         ),
         Scenario(
             "extract xlsa17",
-            ("extract", data, "--out", "xlsa17", *small, "--side", "16", "--format", "xlsa17"),
+            (
+                "extract",
+                data,
+                "--out",
+                "xlsa17",
+                *small,
+                "--image-size",
+                "16",
+                "--format",
+                "xlsa17",
+            ),
             xlsa17,
         ),
         Scenario(
@@ -170,8 +180,8 @@ def write_template(root: Path, animals: Path) -> Path:
         ("fit", data, "--out", "model", *QUICK),
         ("add-class", "model", "more", "--vector", "v.npy"),
         ("add-class", "model", "extra", "--vector", "v.npy"),
-        (*extract, "--side", "20", "--out", "f.safetensors"),
-        (*extract, "--side", "16", "--out", "g.safetensors"),
+        (*extract, "--image-size", "20", "--out", "f.safetensors"),
+        (*extract, "--image-size", "16", "--out", "g.safetensors"),
         ("fit", data, "--features", "g.safetensors", "--no-tune", "--out", "classifier"),
     ):
         ended = run_command(arguments, work)

@@ -7,15 +7,15 @@ from html import escape
 
 from zerokin.app.batches import Batch
 from zerokin.app.names import as_html
-from zerokin.recognizer import PictureAnswer
-from zerokin.recognizer.confidence.hedging import ANYTHING
-from zerokin.recognizer.picture_answer import Kin, RankedClass, Superclass, data_address
+from zerokin.recognizer import ImageAnswer
+from zerokin.recognizer.confidence.selective_prediction import ANYTHING
+from zerokin.recognizer.image_answer import Kin, RankedClass, Superclass, data_address
 
 EXAMPLES_SHOWN = 2
 ROWS_SHOWN = 200
 
 
-def answer_html(answer: PictureAnswer, *, max_risk: float | None) -> str:
+def answer_html(answer: ImageAnswer, *, max_risk: float | None) -> str:
     """Return everything that is said of one picture."""
     parts = [
         _headline(answer, max_risk),
@@ -44,13 +44,13 @@ def percent(probability: float) -> str:
     return "> 99 %" if 0.995 <= probability < 1 else f"{100 * probability:.0f} %"
 
 
-def _headline(answer: PictureAnswer, max_risk: float | None) -> str:
-    if answer.none_of_these:
+def _headline(answer: ImageAnswer, max_risk: float | None) -> str:
+    if answer.out_of_distribution:
         return (
             '<div class="zk-head zk-none"><h2>None of these</h2><p>This picture is like no class '
             "this model knows. Below are the classes that come nearest.</p></div>"
         )
-    hedged, best = answer.hedged, answer.best
+    hedged, best = answer.selective, answer.best
     if hedged is not None and hedged.layer != 0 and max_risk is not None:
         likeliest = f"the likeliest is {as_html(best.name)}{_small(best.probability)}"
         if hedged.name == ANYTHING:
@@ -132,7 +132,7 @@ def batch_html(batch: Batch) -> str:
     """Return a batch as a table, with its CSV to download and what was left out."""
     from base64 import b64encode
 
-    readable = sum(isinstance(answer, PictureAnswer) for answer in batch.answers)
+    readable = sum(isinstance(answer, ImageAnswer) for answer in batch.answers)
     parts = [note_html(f"{readable:,} of {len(batch.answers):,} pictures answered.", kind="good")]
     if batch.skipped:
         lines = "".join(f"<li>{as_html(line)}</li>" for line in batch.skipped)
@@ -153,14 +153,14 @@ def batch_html(batch: Batch) -> str:
 
 
 def _batch_row(answer: object) -> str:
-    if not isinstance(answer, PictureAnswer):
-        picture, error = getattr(answer, "picture", ""), getattr(answer, "error", "")
+    if not isinstance(answer, ImageAnswer):
+        picture, error = getattr(answer, "image", ""), getattr(answer, "error", "")
         return f'<tr><td>{as_html(picture)}</td><td colspan="2">{as_html(error)}</td></tr>'
-    hedged = answer.hedged
+    hedged = answer.selective
     sure = answer.best.probability if hedged is None else hedged.probability
-    name = "none of these" if answer.none_of_these else answer.name
-    number = "" if sure is None or answer.none_of_these else percent(sure)
+    name = "none of these" if answer.out_of_distribution else answer.name
+    number = "" if sure is None or answer.out_of_distribution else percent(sure)
     return (
-        f"<tr><td>{as_html(answer.picture)}</td><td>{as_html(name)}</td>"
+        f"<tr><td>{as_html(answer.image)}</td><td>{as_html(name)}</td>"
         f'<td class="zk-number">{number}</td></tr>'
     )

@@ -25,7 +25,8 @@ from zerokin.recognizer.answering import Question
 from zerokin.recognizer.class_notes import class_notes
 
 KINDS = ("all", "seen", "unseen")
-PICTURE_FIELD = "picture"
+IMAGE_FIELD = "image"
+FORMER_FIELD = "picture"
 MOST_JSON_BYTES = 2_000_000
 DESCRIPTIONS = ("attributes", "text", "vector")
 ROUTES = {
@@ -53,7 +54,7 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
         return {
             "status": "ok",
             "version": __version__,
-            "classes": len(service.recogniser.classes),
+            "classes": len(service.recognizer.classes),
             "in_hand": service.in_hand,
             "arriving": bodies.receiving,
             "read_only": service.read_only,
@@ -75,7 +76,7 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
 
     @router.get("/classes")
     async def classes() -> dict[str, Any]:
-        return described_classes(service.recogniser, read_only=service.read_only)
+        return described_classes(service.recognizer, read_only=service.read_only)
 
     @router.post("/classes")
     async def add_class(request: Request) -> JSONResponse:
@@ -85,7 +86,7 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
             if key not in DESCRIPTIONS:
                 raise InvalidInput(f"unknown field {key!r}: give name and one of {DESCRIPTIONS}")
         checked_kinds(given)
-        before = service.recogniser.classes
+        before = service.recognizer.classes
         count = await run_in_threadpool(lambda: service.add_class(name, **given))
         answer: dict[str, Any] = {"name": name.strip(), "classes": count}
         if notes := class_notes(name.strip(), before, given.get("attributes")):
@@ -102,7 +103,7 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
 
     @router.get("/hierarchy")
     async def hierarchy() -> dict[str, Any]:
-        return described_hierarchy(service.recogniser)
+        return described_hierarchy(service.recognizer)
 
     @router.api_route(
         "/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False
@@ -136,13 +137,13 @@ async def sent_picture(request: Request) -> AsyncIterator[tuple[Callable[[], byt
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
         body: Body = request.scope["zerokin.body"]
-        yield body.read, PICTURE_FIELD
+        yield body.read, IMAGE_FIELD
         return
     async with request.form(max_files=1, max_fields=10) as form:
-        sent = form.get(PICTURE_FIELD)
+        sent = form.get(IMAGE_FIELD) or form.get(FORMER_FIELD)
         if not isinstance(sent, UploadFile):
-            raise InvalidInput(f"the form holds no file in its field {PICTURE_FIELD!r}")
-        yield sent.file.read, one_line(sent.filename or PICTURE_FIELD)
+            raise InvalidInput(f"the form holds no file in its field {IMAGE_FIELD!r}")
+        yield sent.file.read, one_line(sent.filename or IMAGE_FIELD)
 
 
 async def sent_object(request: Request) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import gradio as gr
 
 from zerokin.app.answer_html import batch_html, note_html
 from zerokin.app.batches import answer_batch
-from zerokin.app.picture_tab import CANDIDATES
+from zerokin.app.image_tab import CANDIDATES
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths

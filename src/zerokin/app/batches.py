@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zerokin.app.archives import uploaded_pictures
 from zerokin.app.service import Service
-from zerokin.recognizer import PictureAnswer, UnreadablePicture
+from zerokin.recognizer import ImageAnswer, UnreadableImage
 from zerokin.recognizer.answering import Question
 
 
@@ -16,7 +16,7 @@ from zerokin.recognizer.answering import Question
 class Batch:
     """Answers in the order of the pictures, their CSV, and a line for what was left out."""
 
-    answers: tuple[PictureAnswer | UnreadablePicture, ...]
+    answers: tuple[ImageAnswer | UnreadableImage, ...]
     csv: str
     skipped: tuple[str, ...]
 

@@ -14,31 +14,31 @@ from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.hierarchy.naming import tidy_attribute
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.recognizer.class_notes import class_notes
 
 SHOWN_AT_FIRST = 8
 ALL_SHOWN = 12
 
 
-def telling_attributes(recogniser: Recogniser, like: str | None) -> list[str]:
+def telling_attributes(recognizer: Recognizer, like: str | None) -> list[str]:
     """Return the attributes to show sliders of: what sets a class most apart, or the first few."""
-    names = list(recogniser.classes.attribute_names or ())
-    vectors = recogniser.classes.vectors
+    names = list(recognizer.classes.attribute_names or ())
+    vectors = recognizer.classes.vectors
     if len(names) <= ALL_SHOWN or like is None or vectors is None:
         return names if len(names) <= ALL_SHOWN else names[:SHOWN_AT_FIRST]
-    own = vectors[int(recogniser.classes.index(like)[0])]
+    own = vectors[int(recognizer.classes.index(like)[0])]
     order = np.argsort(-(own - vectors.mean(axis=0)), kind="stable")
     return [names[i] for i in order[:SHOWN_AT_FIRST]]
 
 
-def attribute_values(recogniser: Recogniser, like: str | None) -> dict[str, float]:
+def attribute_values(recognizer: Recognizer, like: str | None) -> dict[str, float]:
     """Return the values of all attributes of a class, all 0 without one."""
-    names = recogniser.classes.attribute_names or ()
-    vectors = recogniser.classes.vectors
+    names = recognizer.classes.attribute_names or ()
+    vectors = recognizer.classes.vectors
     if like is None or vectors is None:
         return dict.fromkeys(names, 0.0)
-    own = vectors[int(recogniser.classes.index(like)[0])]
+    own = vectors[int(recognizer.classes.index(like)[0])]
     return {name: float(value) for name, value in zip(names, own, strict=True)}
 
 
@@ -53,7 +53,7 @@ def added(
     """Add a class and return the HTML that says so."""
     try:
         numbers = None if vector is None else parsed_vector(vector)
-        before = service.recogniser.classes
+        before = service.recognizer.classes
         count = service.add_class(name, attributes=attributes, text=text, vector=numbers)
     except ZerokinError as error:
         return note_html(one_line(error), kind="bad")
@@ -88,7 +88,7 @@ def parsed_vector(text: str) -> list[float]:
 
 def removable(service: Service) -> list[str]:
     """Return the classes that can be forgotten."""
-    known = service.recogniser
+    known = service.recognizer
     return [name for name, seen in zip(known.classes.names, known.seen, strict=True) if not seen]
 
 
@@ -96,7 +96,7 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
     """Lay the tab out; return what changes when classes do, and the lists to bring up to date."""
     if service.read_only:
         gr.HTML(note_html("This server is read-only: classes cannot be added or removed."))
-    kind = known_by(service.recogniser.classes)
+    kind = known_by(service.recognizer.classes)
     lists: list[gr.Dropdown] = []
     with gr.Row():
         with gr.Column(scale=3, min_width=240):
@@ -138,7 +138,7 @@ def _words(service: Service, kind: str, name: Any, add: Any, done: Any) -> None:
 
 
 def _attributes(service: Service, name: Any, add: Any, done: Any) -> gr.Dropdown:
-    known = service.recogniser
+    known = service.recognizer
     attributes = known.classes.attribute_names or ()
     like = gr.Dropdown(
         list(known.classes.names),
@@ -156,7 +156,7 @@ def _attributes(service: Service, name: Any, add: Any, done: Any) -> gr.Dropdown
         elem_id="attributes",
     )
     like.change(
-        lambda one: telling_attributes(service.recogniser, one),
+        lambda one: telling_attributes(service.recognizer, one),
         like,
         chosen,
         api_visibility="private",
@@ -166,10 +166,10 @@ def _attributes(service: Service, name: Any, add: Any, done: Any) -> gr.Dropdown
 
 
 def _sliders(service: Service, name: Any, like: Any, chosen: Any, add: Any, done: Any) -> None:
-    low, high = attribute_range(service.recogniser.classes)
+    low, high = attribute_range(service.recognizer.classes)
 
     def sliders(start: str | None, wanted: Sequence[str]) -> None:
-        values = attribute_values(service.recogniser, start)
+        values = attribute_values(service.recognizer, start)
         wanted = list(dict.fromkeys(wanted))
         with gr.Row():
             scales = [

@@ -1,4 +1,4 @@
-"""What a recogniser knows, as plain data for JSON: classes, superclasses and how to add one."""
+"""What a recognizer knows, as plain data for JSON: classes, superclasses and how to add one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from zerokin.data.classes import ClassTable
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.recognizer.class_vectors import encoder_of
 
 KnownBy = Literal["attributes", "text", "vector"]
@@ -40,9 +40,9 @@ def attribute_range(classes: ClassTable) -> tuple[float, float]:
     return (low, high) if high > low else (0.0, 1.0)
 
 
-def superclass_path(recogniser: Recogniser, position: int) -> list[str]:
+def superclass_path(recognizer: Recognizer, position: int) -> list[str]:
     """Return the superclasses of a class from the top down."""
-    tree = recogniser.hierarchy
+    tree = recognizer.hierarchy
     if tree is None:
         return []
     return [
@@ -51,26 +51,26 @@ def superclass_path(recogniser: Recogniser, position: int) -> list[str]:
     ]
 
 
-def described_classes(recogniser: Recogniser, *, read_only: bool) -> dict[str, Any]:
+def described_classes(recognizer: Recognizer, *, read_only: bool) -> dict[str, Any]:
     """Return all classes, and what one more would have to be given by."""
-    classes, seen = recogniser.classes, recogniser.seen.tolist()
+    classes, seen = recognizer.classes, recognizer.seen.tolist()
     low, high = attribute_range(classes)
     return {
         "known_by": known_by(classes),
         "attributes": None if classes.attribute_names is None else list(classes.attribute_names),
         "attribute_range": [low, high],
-        "vector_length": int(recogniser.classifier.semantics_.shape[1]),
+        "vector_length": int(recognizer.classifier.semantics_.shape[1]),
         "read_only": read_only,
         "classes": [
-            {"name": name, "seen": seen[i], "superclasses": superclass_path(recogniser, i)}
+            {"name": name, "seen": seen[i], "superclasses": superclass_path(recognizer, i)}
             for i, name in enumerate(classes.names)
         ],
     }
 
 
-def described_hierarchy(recogniser: Recogniser) -> dict[str, Any]:
+def described_hierarchy(recognizer: Recognizer) -> dict[str, Any]:
     """Return the superclasses, layer by layer from the top."""
-    tree = recogniser.hierarchy
+    tree = recognizer.hierarchy
     if tree is None:
         return {"layers": []}
     layers = []

@@ -25,7 +25,7 @@ LEGEND = "".join(
 def path_html(service: Service, name: str | None) -> str:
     """Return where a class stands, as a line; the legend where none is looked for."""
     legend = f'<p class="zk-legend">{LEGEND}</p>'
-    known = service.recogniser
+    known = service.recognizer
     if not name or name not in known.classes.names:
         return legend
     position = known.classes.names.index(name)
@@ -36,7 +36,7 @@ def path_html(service: Service, name: str | None) -> str:
 
 def shown_hierarchy(service: Service, name: str | None) -> tuple[object, str]:
     """Return the rings with a class in full colour, and its path in words."""
-    known = service.recogniser
+    known = service.recognizer
     found = name if name in known.classes.names else None
     return sunburst(known, found), path_html(service, found)
 
@@ -44,7 +44,7 @@ def shown_hierarchy(service: Service, name: str | None) -> tuple[object, str]:
 def hierarchy_tab(service: Service) -> tuple[gr.Dropdown, gr.Plot, gr.HTML]:
     """Lay the tab out."""
     search = gr.Dropdown(
-        list(service.recogniser.classes.names),
+        list(service.recognizer.classes.names),
         value=None,
         label="Find a class",
         info="Type a part of its name. A click on a ring goes into it, one on the centre back.",

@@ -9,8 +9,8 @@ import gradio as gr
 from zerokin.app.batch_tab import batch_tab
 from zerokin.app.class_tab import class_tab, removable
 from zerokin.app.hierarchy_tab import hierarchy_tab, shown_hierarchy
+from zerokin.app.image_tab import image_tab
 from zerokin.app.names import as_html
-from zerokin.app.picture_tab import picture_tab
 from zerokin.app.service import Service
 
 AT_ONCE = 8
@@ -21,7 +21,7 @@ MONO = ("ui-monospace", "Menlo", "Consolas", "monospace")
 
 def title_html(service: Service) -> str:
     """Return the heading: whose page it is, and what it knows."""
-    known = service.recogniser
+    known = service.recognizer
     name = str(known.about.get("name") or service.folder.resolve().name)
     seen = int(known.seen.sum())
     return (
@@ -42,7 +42,7 @@ def page(service: Service) -> gr.Blocks:
     with gr.Blocks(title="zerokin", analytics_enabled=False) as blocks:
         title = gr.HTML(title_html(service))
         with gr.Tab("Picture"):
-            picture_tab(service)
+            image_tab(service)
         with gr.Tab("New class"):
             done, lists = class_tab(service)
         with gr.Tab("Hierarchy") as tree:
@@ -51,7 +51,7 @@ def page(service: Service) -> gr.Blocks:
             batch_tab(service)
 
         def refreshed() -> tuple[Any, ...]:
-            names = list(service.recogniser.classes.names)
+            names = list(service.recognizer.classes.names)
             gone = gr.Dropdown(choices=removable(service), value=None)
             others = [gr.Dropdown(choices=names) for _ in lists[:-1]]
             return (title_html(service), gr.Dropdown(choices=names), *others, gone)

@@ -25,9 +25,9 @@ from zerokin.class_names import checked_name
 from zerokin.compute.machine import available_cores
 from zerokin.data.pictures import Pictures
 from zerokin.errors import did_you_mean
-from zerokin.features.input import framed
+from zerokin.features.input import resize_to_square
 from zerokin.features.input.sources import ResidentSource
-from zerokin.recognizer import PictureAnswer, Recogniser, UnreadablePicture
+from zerokin.recognizer import ImageAnswer, Recognizer, UnreadableImage
 from zerokin.recognizer.answering import Answerer, Question
 from zerokin.recognizer.atomic_bundle import read_pointer
 
@@ -48,7 +48,7 @@ class Asked:
 
 
 class Service:
-    """A recogniser that many threads share.
+    """A recognizer that many threads share.
 
     Parameters
     ----------
@@ -77,20 +77,18 @@ class Service:
         self._change, self._counting = Lock(), Lock()
         self._in_hand = 0
         self._decoders = ThreadPoolExecutor(available_cores(), "zerokin decoding")
-        kind = next(self.recogniser.learner.network_.parameters()).device.type
+        kind = next(self.recognizer.learner.network_.parameters()).device.type
         most = MOST_AT_ONCE.get(kind, MOST_AT_ONCE["cpu"])
         # One more than there are cores, so that these read while answers are put together.
         users = available_cores() + 1 if most == 1 else 1
         self._model = BoundedSemaphore(users)
-        self._batcher: Batcher[Asked, PictureAnswer] = Batcher(
-            self._answer, most=most, threads=users
-        )
+        self._batcher: Batcher[Asked, ImageAnswer] = Batcher(self._answer, most=most, threads=users)
 
     def _load(self) -> None:
         # The pointer first: should the bundle change in between, the next change reads it again.
         self._generation = read_pointer(self.folder).generation
-        self.recogniser = Recogniser.load(self.folder, device=self._device)
-        known = self.recogniser
+        self.recognizer = Recognizer.load(self.folder, device=self._device)
+        known = self.recognizer
         self.examples: Examples = {name: known.examples(name) for name in known.classes.names}
 
     @property
@@ -100,7 +98,7 @@ class Service:
 
     def ask(
         self, content: bytes | Callable[[], bytes], name: str, question: Question
-    ) -> Future[PictureAnswer]:
+    ) -> Future[ImageAnswer]:
         """Return what will hold the answer for a picture file; a bad question is refused at once.
 
         Parameters
@@ -112,9 +110,9 @@ class Service:
         question
             What is asked.
         """
-        known = self.recogniser
+        known = self.recognizer
         answerer = Answerer(known.classifier, known.calibrations, question, self.examples)
-        promised: Future[PictureAnswer] = Future()
+        promised: Future[ImageAnswer] = Future()
         self._take_in()
         promised.add_done_callback(self._let_go)
         self._decoders.submit(self._decode, content, name, answerer, promised)
@@ -122,11 +120,11 @@ class Service:
 
     def ask_many(
         self, pictures: Pictures, question: Question
-    ) -> Iterator[PictureAnswer | UnreadablePicture]:
+    ) -> Iterator[ImageAnswer | UnreadableImage]:
         """Yield answers just as ``zerokin predict`` does, between those of other visitors."""
         self._take_in()
         try:
-            stream = self.recogniser.recognise_stream(
+            stream = self.recognizer.recognize_stream(
                 pictures,
                 candidates=question.candidates,
                 k=question.k,
@@ -175,19 +173,19 @@ class Service:
         self._batcher.close()
 
     @contextmanager
-    def _changing(self) -> Iterator[Recogniser]:
+    def _changing(self) -> Iterator[Recognizer]:
         """Give a copy to change, to one at a time: what others use stays as it is."""
         if self.read_only:
             raise ReadOnly("this server is read-only: classes cannot be added or removed")
         with self._change:
             if read_pointer(self.folder).generation != self._generation:
                 self._load()  # the bundle was changed by another process
-            yield copy(self.recogniser)
+            yield copy(self.recognizer)
 
-    def _keep(self, known: Recogniser) -> int:
+    def _keep(self, known: Recognizer) -> int:
         known.save(self.folder)
         self._generation = read_pointer(self.folder).generation
-        self.recogniser = known
+        self.recognizer = known
         return len(known.classes)
 
     def _take_in(self) -> None:
@@ -205,13 +203,13 @@ class Service:
         content: bytes | Callable[[], bytes],
         name: str,
         answerer: Answerer,
-        promised: Future[PictureAnswer],
+        promised: Future[ImageAnswer],
     ) -> None:
         try:
             read = content if isinstance(content, bytes) else content()
             picture = decode_upload(read, name, self.limits)
-            learner = self.recogniser.learner
-            square = framed(picture, learner.stored_side, learner.settings.framing)
+            learner = self.recognizer.learner
+            square = resize_to_square(picture, learner.cache_size, learner.settings.resize_mode)
         # Also what nobody foresaw must reach the one who waits.
         except BaseException as error:
             if promised.set_running_or_notify_cancel():
@@ -219,12 +217,12 @@ class Service:
             return
         self._batcher.submit(Asked(name, square, answerer), promised)
 
-    def _answer(self, batch: Sequence[Asked]) -> list[PictureAnswer]:
-        learner = self.recogniser.learner
+    def _answer(self, batch: Sequence[Asked]) -> list[ImageAnswer]:
+        learner = self.recognizer.learner
         squares = torch.from_numpy(np.stack([asked.square for asked in batch]))
         with self._model:
             features = learner.transform(ResidentSource(squares.to(learner.torch_device)))
-        answers: list[PictureAnswer] = []
+        answers: list[ImageAnswer] = []
         # The same question about the same classes is answered for many pictures at once.
         rows = groupby(range(len(batch)), lambda row: _same(batch[row].answerer))
         for _, group in rows:

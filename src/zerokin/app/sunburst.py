@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.report.figures import (
     PALE_SEEN,
     PALE_SHARED,
@@ -25,19 +25,19 @@ FADED = "#EDEDED"
 ROOT = "all"
 
 
-def sunburst(recogniser: Recogniser, found: str | None = None) -> go.Figure:
+def sunburst(recognizer: Recognizer, found: str | None = None) -> go.Figure:
     """Return the rings: superclasses inside, classes outside.
 
     Parameters
     ----------
-    recogniser
+    recognizer
         Whose classes.
     found
         A class whose path stands out.
     """
     import plotly.graph_objects as go
 
-    ids, labels, parents, values, colours = rings(recogniser, found)
+    ids, labels, parents, values, colours = rings(recognizer, found)
     figure = go.Figure(
         go.Sunburst(
             ids=ids,
@@ -63,12 +63,12 @@ def sunburst(recogniser: Recogniser, found: str | None = None) -> go.Figure:
 
 
 def rings(
-    recogniser: Recogniser, found: str | None = None
+    recognizer: Recognizer, found: str | None = None
 ) -> tuple[list[str], list[str], list[str], list[int], list[str]]:
     """Return id, label, parent's id, number of classes and colour of every part, centre first."""
-    tree, names = recogniser.hierarchy, recogniser.classes.names
-    unseen = ~recogniser.seen
-    position = None if found is None else int(recogniser.classes.index(found)[0])
+    tree, names = recognizer.hierarchy, recognizer.classes.names
+    unseen = ~recognizer.seen
+    position = None if found is None else int(recognizer.classes.index(found)[0])
     ids, labels, parents = [ROOT], [f"{len(names)} classes"], [""]
     values, colours = [len(names)], ["rgba(0,0,0,0)"]
     top = 0 if tree is None else tree.n_layers

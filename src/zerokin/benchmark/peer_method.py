@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.peer import Peer
-from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.selection.method import (
     FEATURE_NORMALISATIONS,
     Method,
@@ -63,5 +63,5 @@ def normalised_semantics(
     return centred
 
 
-def _scorer(normaliser: FeatureNormaliser, fitted: Peer) -> Scorer:
+def _scorer(normaliser: FeatureScaler, fitted: Peer) -> Scorer:
     return lambda features: fitted.scores(normaliser.transform(features))

@@ -54,40 +54,40 @@ def add_class(
     ] = None,
 ) -> None:
     """Make one more class known to a bundle, without pictures and without fitting again."""
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
     if sum(given is not None for given in (attributes, text, vector)) != 1:
         raise InvalidInput("give one of --attributes, --text and --vector")
     if text is not None and not text.strip():
         raise InvalidInput(f"class {name!r}: --text is empty")
-    recogniser = Recogniser.load(model, device="cpu")
-    recogniser.add_class(
+    recognizer = Recognizer.load(model, device="cpu")
+    recognizer.add_class(
         name,
         attributes=None if attributes is None else parsed_attributes(attributes),
         text=text,
         vector=None if vector is None else read_vector(vector),
     )
-    recogniser.save(model)
-    out.print(f"{model} knows {len(recogniser.classes)} classes", soft_wrap=True)
+    recognizer.save(model)
+    out.print(f"{model} knows {len(recognizer.classes)} classes", soft_wrap=True)
 
 
 def remove_class(model: Model, name: ClassName) -> None:
     """Make a bundle forget an unseen class."""
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
-    recogniser = Recogniser.load(model, device="cpu")
-    recogniser.remove_class(name)
-    recogniser.save(model)
-    out.print(f"{model} knows {len(recogniser.classes)} classes", soft_wrap=True)
+    recognizer = Recognizer.load(model, device="cpu")
+    recognizer.remove_class(name)
+    recognizer.save(model)
+    out.print(f"{model} knows {len(recognizer.classes)} classes", soft_wrap=True)
 
 
 def undo(model: Model) -> None:
     """Take back the last change of a bundle; given again, the change is back."""
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
-    recogniser = Recogniser.undo(model, device="cpu")
+    recognizer = Recognizer.undo(model, device="cpu")
     out.print(
-        f"{model} knows {len(recogniser.classes)} classes, as before the last change",
+        f"{model} knows {len(recognizer.classes)} classes, as before the last change",
         soft_wrap=True,
     )
 

@@ -130,13 +130,13 @@ def demo_learner(
     recipe = Recipe(
         epochs=epochs,
         batch_size=32,
-        optimiser="adamw",
+        optimizer="adamw",
         lr=0.003,
         head_multiplier=1.0,
         weight_decay=0.05,
         warmup=min(2, epochs),
         layer_weight=0.1,
-        side=side,
+        image_size=side,
         augmentation=Augmentation(area=(0.7, 1.0), brightness=0.1, saturation=0.1),
         seed=seed,
     )
@@ -146,8 +146,8 @@ def demo_learner(
         weights=None,
         recipe=recipe,
         device="cpu",
-        side=side,
-        stored_side=side,
+        image_size=side,
+        cache_size=side,
         scale=10.0,
     )
 

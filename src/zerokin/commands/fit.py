@@ -76,7 +76,7 @@ def fit(
         typer.Option("--by", help="pictures: superclasses from this, not as validation chooses"),
     ] = None,
     branching: Annotated[int, typer.Option("-t", "--branching", help="with --by: t")] = 2,
-    side: Annotated[int | None, typer.Option(help="pictures: their side, in pixels")] = None,
+    image_size: Annotated[int | None, typer.Option(help="images: their side, in pixels")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     resume: Annotated[
         Path | None,
@@ -118,9 +118,9 @@ def fit(
                 "backbone": backbone,
                 "weights": weights,
                 "mode": mode.value if finetune else "classes",
-                "side": side,
+                "image_size": image_size,
             },
-            {"epochs": epochs, "seed": seed, "side": side, **FINE_TUNING},
+            {"epochs": epochs, "seed": seed, "image_size": image_size, **FINE_TUNING},
             finetune=finetune,
         )
         options = {
@@ -181,22 +181,22 @@ def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:
 def fit_pictures(
     dataset: Dataset, folder: Path, resume: Path | None, options: dict[str, Any]
 ) -> None:
-    """Fit a recogniser and write its bundle."""
-    from zerokin.recognizer import fit_recogniser
+    """Fit a recognizer and write its bundle."""
+    from zerokin.recognizer import fit_recognizer
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
     refuse_unwritable(kept, inside=True)
     with going_on_from(kept), warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
-        recogniser = fit_recogniser(dataset, folder=kept, **options)
-    recogniser.save(folder)
+        recognizer = fit_recognizer(dataset, folder=kept, **options)
+    recognizer.save(folder)
     if resume is None:
         shutil.rmtree(kept, ignore_errors=True)
-    for note in recogniser.about["notes"]:
+    for note in recognizer.about["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
     for where, found in (
-        ("validation classes", recogniser.metrics["validation"]),
-        ("test pictures", recogniser.metrics["test"]),
+        ("validation classes", recognizer.metrics["validation"]),
+        ("test pictures", recognizer.metrics["test"]),
     ):
         if found:
             figures = [
@@ -205,8 +205,8 @@ def fit_pictures(
                 if isinstance(value, float)
             ]
             out.print(f"{where}: {', '.join(figures)} (per-class top-1)", soft_wrap=True)
-    seen = int(recogniser.seen.sum())
-    out.print(f"{seen} seen and {len(recogniser.classes) - seen} unseen classes")
+    seen = int(recognizer.seen.sum())
+    out.print(f"{seen} seen and {len(recognizer.classes) - seen} unseen classes")
     out.print(f"wrote {folder}", soft_wrap=True)
 
 

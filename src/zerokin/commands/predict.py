@@ -20,9 +20,9 @@ from zerokin.report.answers_csv import csv_heading, csv_row
 
 if TYPE_CHECKING:
     from zerokin.data.pictures import Pictures
-    from zerokin.recognizer import PictureAnswer, UnreadablePicture
+    from zerokin.recognizer import ImageAnswer, UnreadableImage
 
-    Answer = PictureAnswer | UnreadablePicture
+    Answer = ImageAnswer | UnreadableImage
 
 KINDS = ("all", "seen", "unseen")
 NAME_WIDTH = 30
@@ -78,13 +78,13 @@ def predict(
         return
     if features is not None:
         raise InvalidInput(f"--features is for classifiers of features: {model} takes pictures")
-    from zerokin.recognizer import Recogniser
+    from zerokin.recognizer import Recognizer
 
     pictures = given_pictures(inputs)
-    recogniser = Recogniser.load(model, device=device)
-    answers = recogniser.recognise_stream(
+    recognizer = Recognizer.load(model, device=device)
+    answers = recognizer.recognize_stream(
         pictures,
-        candidates=chosen_candidates(candidates, recogniser.classes.names),
+        candidates=chosen_candidates(candidates, recognizer.classes.names),
         k=k,
         max_risk=max_risk,
         unseen_bias=unseen_bias,
@@ -154,7 +154,7 @@ def _pictures_at(given: str) -> list[Path]:
 
 
 def chosen_candidates(text: str, names: Iterable[str]) -> str | list[str]:
-    """Return candidates as `Recogniser.recognise` takes them.
+    """Return candidates as `Recognizer.recognize` takes them.
 
     Examples
     --------
@@ -187,21 +187,21 @@ def table_heading() -> str:
 def table_row(answer: Any, k: int) -> str:
     """Return an answer as lines of a table: the answer, and the classes it was chosen from."""
     if not hasattr(answer, "ranked"):
-        return _row("(unreadable)", None, "", answer.picture)
+        return _row("(unreadable)", None, "", answer.image)
     best = answer.best
     role = "seen" if best.seen else "unseen"
     lines = []
-    if answer.hedged is not None and answer.hedged.layer != 0:
-        is_node = answer.hedged.layer is not None and answer.hedged.layer <= len(
+    if answer.selective is not None and answer.selective.layer != 0:
+        is_node = answer.selective.layer is not None and answer.selective.layer <= len(
             answer.superclasses
         )
-        is_none = answer.hedged.layer is None
+        is_none = answer.selective.layer is None
         kind = "superclass" if is_node else "neither" if is_none else "anything"
-        lines.append(_row(answer.name, answer.hedged.probability, kind, answer.picture))
+        lines.append(_row(answer.name, answer.selective.probability, kind, answer.image))
     else:
         value = best.score if best.probability is None else best.probability
-        lines.append(_row(best.name, value, role, answer.picture))
-    if answer.none_of_these and answer.hedged is None:
+        lines.append(_row(best.name, value, role, answer.image))
+    if answer.out_of_distribution and answer.selective is None:
         lines.append("  (like nothing it knows: maybe none of these)\n")
     if k > 1:
         for one in answer.ranked:

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from zerokin.aliases import CHOICES, OPTIONS, Names, renamed
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean
 
 # The class is Click's own, or that of Typer's copy of Click: its child is public in both.
@@ -51,12 +52,43 @@ class OneLineGroup(TyperGroup):
         except UsageError as error:
             raise _as_ours(error) from error
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, and give its options their present names."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, rest if command is None else _under_new_names(command, rest)
+
     def invoke(self, ctx: Any) -> Any:
         """Find the command, read what it takes, and run it."""
         try:
             return super().invoke(ctx)
         except UsageError as error:
             raise _as_ours(error) from error
+
+
+def _under_new_names(command: Any, args: list[str]) -> list[str]:
+    """Return what was typed after a command, with options under their present names."""
+    known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    table = {old: new for old, new in OPTIONS.items() if new in known and old not in known}
+    end = args.index("--") if "--" in args else len(args)
+    found: list[str] = []
+    old: dict[str, str] = {}
+
+    def translate(word: str, names: Names) -> str:
+        if word in names:
+            old[word] = names[word]
+        return names.get(word, word)
+
+    values: Names = {}
+    for arg in args[:end]:
+        if not arg.startswith("--"):
+            found.append(translate(arg, values))
+            values = {}
+            continue
+        name, equals, value = arg.partition("=")
+        values = CHOICES.get(name, {})
+        found.append(translate(name, table) + equals + translate(value, values))
+    renamed(old, dict.fromkeys(old), f"zerokin {command.name}")
+    return found + args[end:]
 
 
 def _as_ours(error: Any) -> Exception:

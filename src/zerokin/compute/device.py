@@ -28,7 +28,7 @@ def chosen_device(device: str | None) -> str:
     return device
 
 
-def sent(values: Tensor, device: torch.device) -> Tensor:
+def to_device(values: Tensor, device: torch.device) -> Tensor:
     """Return values on a device, without waiting for what the device is at."""
     if device.type != "cuda" or values.is_cuda:
         return values.to(device)

@@ -161,7 +161,7 @@ def _warnings(dataset: Dataset) -> Iterator[str]:
             yield f"several classes have the same semantics as {listing(twins)}, so are one to us"
     yield from _too_little_to_choose_on(dataset)
     if not len(dataset.unseen):
-        yield "no class is unseen: there is nothing to recognise without pictures"
+        yield "no class is unseen: there is nothing to recognize without pictures"
     elif dataset.kind != "classes only" and not len(dataset.split.test_unseen):
         kind, _, folder = dataset.provenance.source.partition("=")
         place = f": put some pictures into {Path(folder) / 'test' / 'CLASS'} to measure it"

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.compute.machine import own_cores
-from zerokin.data.framing import Framing, framed
 from zerokin.data.pictures import Pictures
+from zerokin.data.resizing import ResizeMode, resize_to_square
 from zerokin.progress import track
 from zerokin.temporaries import scratch_folder
 
@@ -25,7 +25,7 @@ def decode_squares(
     pictures: Pictures,
     side: int,
     *,
-    framing: Framing = "whole",
+    resize_mode: ResizeMode = "whole",
     workers: int | None = None,
     quiet: bool = False,
 ) -> NDArray[np.uint8]:
@@ -35,8 +35,8 @@ def decode_squares(
     ----------
     pictures
         The pictures.
-    side, framing
-        As for `framed`.
+    side, resize_mode
+        As for `resize_to_square`.
     workers
         Threads, or processes where there are many pictures: much of decoding holds Python's lock,
         which threads share. By default one a core.
@@ -47,12 +47,12 @@ def decode_squares(
     shape = (len(pictures), 3, side, side)
     if workers == 1 or len(pictures) < WORTH_PROCESSES:
         squares = np.empty(shape, np.uint8)
-        _watch(_by_threads(pictures, squares, framing, workers), len(squares), quiet)
+        _watch(_by_threads(pictures, squares, resize_mode, workers), len(squares), quiet)
         return squares
     with scratch_folder() as folder:
         path = folder / "squares.npy"
         shared = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
-        _watch(_by_processes(pictures, path, framing, workers), len(shared), quiet)
+        _watch(_by_processes(pictures, path, resize_mode, workers), len(shared), quiet)
         return np.array(shared)
 
 
@@ -64,10 +64,10 @@ def _watch(blocks: Iterator[int], total: int, quiet: bool) -> None:
 
 
 def _by_threads(
-    pictures: Pictures, squares: NDArray[np.uint8], framing: Framing, workers: int
+    pictures: Pictures, squares: NDArray[np.uint8], resize_mode: ResizeMode, workers: int
 ) -> Iterator[int]:
     def fill(row: int) -> int:
-        squares[row] = framed(pictures.load(row), squares.shape[-1], framing)
+        squares[row] = resize_to_square(pictures.load(row), squares.shape[-1], resize_mode)
         return 1
 
     pool = ThreadPoolExecutor(workers)
@@ -77,7 +77,9 @@ def _by_threads(
         pool.shutdown(cancel_futures=True)
 
 
-def _by_processes(pictures: Pictures, path: Path, framing: Framing, workers: int) -> Iterator[int]:
+def _by_processes(
+    pictures: Pictures, path: Path, resize_mode: ResizeMode, workers: int
+) -> Iterator[int]:
     from joblib import Parallel, delayed
 
     # Each process reads the list of pictures once: sent along with every block, the names of many
@@ -86,7 +88,7 @@ def _by_processes(pictures: Pictures, path: Path, framing: Framing, workers: int
     listed.write_bytes(pickle.dumps(pictures))
     starts = range(0, len(pictures), BLOCK)
     pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-    yield from pool(delayed(_fill_block)(listed, path, start, framing) for start in starts)
+    yield from pool(delayed(_fill_block)(listed, path, start, resize_mode) for start in starts)
 
 
 @lru_cache(maxsize=1)
@@ -96,10 +98,10 @@ def _listed(path: Path) -> Pictures:
     return pictures
 
 
-def _fill_block(listed: Path, path: Path, start: int, framing: Framing) -> int:
+def _fill_block(listed: Path, path: Path, start: int, resize_mode: ResizeMode) -> int:
     pictures = _listed(listed)
     squares = np.lib.format.open_memmap(path, mode="r+")
     rows = range(start, min(start + BLOCK, len(squares)))
     for row in rows:
-        squares[row] = framed(pictures.load(row), squares.shape[-1], framing)
+        squares[row] = resize_to_square(pictures.load(row), squares.shape[-1], resize_mode)
     return len(rows)

@@ -66,7 +66,7 @@ if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
     os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
-def folded(backbone: Backbone) -> Backbone:
+def fuse_bn(backbone: Backbone) -> Backbone:
     """Return a backbone in evaluation mode with batch norm folded into its convolutions.
 
     It is a copy, made once for as long as the weights stay as they are. A backbone without batch
@@ -82,7 +82,8 @@ def folded(backbone: Backbone) -> Backbone:
     >>> from zerokin.features.networks import create_backbone
     >>> sum(isinstance(part, nn.BatchNorm2d) for part in create_backbone("conv4").modules())
     4
-    >>> sum(isinstance(part, nn.BatchNorm2d) for part in folded(create_backbone("conv4")).modules())
+    >>> fused = fuse_bn(create_backbone("conv4"))
+    >>> sum(isinstance(part, nn.BatchNorm2d) for part in fused.modules())
     0
     """
     state = tuple((t.data_ptr(), t._version) for t in (*backbone.parameters(), *backbone.buffers()))

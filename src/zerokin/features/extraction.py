@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from zerokin.aliases import NETWORK, renamed
 from zerokin.compute.machine import available_cores
 from zerokin.data.dataset import Dataset
 from zerokin.data.native_features import DTYPES, SUFFIX, Layout, NativeFeatures, joined_names
@@ -48,8 +49,8 @@ def extract_features(
     Parameters
     ----------
     network
-        A `FeatureLearner`, a network, a backbone, or an `Extractor`, which also knows framing and
-        the source of the weights.
+        A `FeatureLearner`, a network, a backbone, or an `Extractor`, which also knows the
+        resize mode and the source of the weights.
     dataset
         Pictures.
     path
@@ -82,7 +83,8 @@ def extract_features(
             if plan.is_done_by(former):
                 _say(f"{path} is there already, of the same recipe", quiet=quiet)
                 return former
-            how = differences(former.layout, plan.layout) or "pictures have changed"
+            there = replace(former.layout, recipe=renamed(NETWORK, former.recipe))
+            how = differences(there, plan.layout) or "pictures have changed"
             _say(f"{path} will be replaced: {how}", quiet=quiet)
         _write(plan, writer, quiet=quiet)
     return NativeFeatures(path)
@@ -150,13 +152,15 @@ class _Plan:
     layout: Layout
 
     def is_done_by(self, file: NativeFeatures) -> bool:
-        same = file.recipe == self.layout.recipe and file.shape == self.layout.shape
+        same = (
+            renamed(NETWORK, file.recipe) == self.layout.recipe and file.shape == self.layout.shape
+        )
         return same and list(file.names) == list(self.pictures.names)
 
 
 def _extractor(network: AnyNetwork | Extractor, view: View | None) -> Extractor:
     if not isinstance(network, Extractor):
-        return Extractor.of(network, view=view)
+        return Extractor.from_network(network, view=view)
     if view is not None:
         raise InvalidInput("an Extractor has its own view: give no other")
     return network
@@ -217,8 +221,8 @@ def _write(plan: _Plan, writer: FeatureWriter, *, quiet: bool) -> None:
     # Every picture is needed once: none is worth keeping in memory.
     source = open_source(
         plan.pictures,
-        extractor.stored_side,
-        framing=extractor.framing,
+        extractor.cache_size,
+        resize_mode=extractor.resize_mode,
         device=extractor.device,
         resident=False,
     )
@@ -261,9 +265,10 @@ def _stored(values: NDArray[np.float32], layout: Layout, names: Any) -> NDArray[
 
 def _read_recipe(path: Path) -> object:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    return renamed(NETWORK, found) if isinstance(found, dict) else found
 
 
 def _say(line: str, *, quiet: bool) -> None:

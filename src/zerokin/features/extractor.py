@@ -11,8 +11,9 @@ from typing import Any
 import torch
 
 from zerokin._version import __version__
+from zerokin.aliases import NETWORK, accept_old_names
 from zerokin.compute.device import chosen_device
-from zerokin.data.framing import Framing, check_framing
+from zerokin.data.resizing import ResizeMode, check_resize_mode
 from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.networks import FeatureNetwork, create_backbone
@@ -36,9 +37,9 @@ class Extractor:
     ----------
     network
         What reads the pictures.
-    view, framing
+    view, resize_mode
         How they are shown.
-    stored_side
+    cache_size
         Side of the squares that they become before the view is taken of them.
     weights
         Where the network's weights come from, in words.
@@ -46,33 +47,33 @@ class Extractor:
 
     network: FeatureNetwork | Backbone
     view: View
-    framing: Framing
-    stored_side: int
+    resize_mode: ResizeMode
+    cache_size: int
     weights: str
 
     @classmethod
-    def of(
+    def from_network(
         cls,
         network: AnyNetwork,
         *,
         view: View | None = None,
-        framing: Framing | None = None,
+        resize_mode: ResizeMode | None = None,
         weights: str | None = None,
     ) -> Extractor:
-        """Take a network as it is, with its own view and framing where none is given."""
+        """Take a network as it is, with its own view and resize_mode where none is given."""
         view = view or own_view(network)
         _check_view(view)
-        side = view.side + 2 * round(view.side * (view.zoom - 1) / 2)
+        side = view.image_size + 2 * round(view.image_size * (view.zoom - 1) / 2)
         if isinstance(network, FeatureLearner):
-            framing = framing or network.settings.framing
+            resize_mode = resize_mode or network.settings.resize_mode
             weights = weights or (
                 f"trained, {network.settings.mode}, from {named(network.settings.weights)}"
             )
-            side = max(side, network.stored_side)
+            side = max(side, network.cache_size)
             network = network.network_
-        framing = framing or "whole"
-        check_framing(framing)
-        return cls(network, view, framing, side, weights or "given")
+        resize_mode = resize_mode or "whole"
+        check_resize_mode(resize_mode)
+        return cls(network, view, resize_mode, side, weights or "given")
 
     @property
     def device(self) -> torch.device:
@@ -92,12 +93,12 @@ class Extractor:
             "backbone": reading_parts(self.network)[0].name,
             "weights": self.weights,
             "network_sha256": network_sha256(self.network),
-            "framing": self.framing,
-            "stored_side": self.stored_side,
-            "side": self.view.side,
+            "resize_mode": self.resize_mode,
+            "cache_size": self.cache_size,
+            "image_size": self.view.image_size,
             "zoom": float(self.view.zoom),
-            "mirrored": self.view.mirrored,
-            "crops": self.view.crops,
+            "tta_flip": self.view.tta_flip,
+            "tta_crops": self.view.tta_crops,
             # The last digits may depend on these.
             "batch_size": self.view.batch_size,
             "device": self.device.type,
@@ -105,16 +106,17 @@ class Extractor:
         }
 
 
+@accept_old_names(NETWORK)
 def open_extractor(
     backbone: str | None = None,
     *,
     weights: str | None = None,
     model: str | PathLike[str] | None = None,
-    side: int | None = None,
-    framing: Framing | None = None,
+    image_size: int | None = None,
+    resize_mode: ResizeMode | None = None,
     zoom: float | None = None,
-    mirrored: bool | None = None,
-    crops: int | None = None,
+    tta_flip: bool | None = None,
+    tta_crops: int | None = None,
     batch_size: int | None = None,
     device: str | None = None,
 ) -> Extractor:
@@ -127,7 +129,7 @@ def open_extractor(
         any other backbone with what ``weights`` says.
     model
         Folder of a saved `FeatureLearner` instead.
-    side, framing, zoom, mirrored, crops, batch_size
+    image_size, resize_mode, zoom, tta_flip, tta_crops, batch_size
         How pictures are shown; by default as the network is meant to see them.
     device
         ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
@@ -148,25 +150,27 @@ def open_extractor(
         network.network_.to(place)
     else:
         network = create_backbone(
-            backbone or "tf_efficientnet_lite0", weights=weights or "packaged", input_size=side
+            backbone or "tf_efficientnet_lite0",
+            weights=weights or "packaged",
+            input_size=image_size,
         ).to(place)
         source = named(weights or "packaged")
     own = own_view(network)
     view = View(
-        side=own.side if side is None else side,
+        image_size=own.image_size if image_size is None else image_size,
         zoom=own.zoom if zoom is None else zoom,
-        mirrored=own.mirrored if mirrored is None else mirrored,
+        tta_flip=own.tta_flip if tta_flip is None else tta_flip,
         batch_size=own.batch_size if batch_size is None else batch_size,
-        crops=own.crops if crops is None else crops,
+        tta_crops=own.tta_crops if tta_crops is None else tta_crops,
     )
-    return Extractor.of(network, view=view, framing=framing, weights=source)
+    return Extractor.from_network(network, view=view, resize_mode=resize_mode, weights=source)
 
 
 def own_view(network: AnyNetwork) -> View:
     """Return how a network is meant to see pictures."""
     if isinstance(network, FeatureLearner):
         return network.view
-    return View(side=reading_parts(network)[0].input_size)
+    return View(image_size=reading_parts(network)[0].input_size)
 
 
 def named(weights: str | PathLike[str] | None) -> str:
@@ -194,10 +198,10 @@ def network_sha256(network: FeatureNetwork | Backbone) -> str:
 
 
 def _check_view(view: View) -> None:
-    for name in ("side", "batch_size"):
+    for name in ("image_size", "batch_size"):
         if getattr(view, name) < 1:
             raise InvalidInput(f"{name} must be at least 1: got {getattr(view, name)}")
-    if not 0 <= view.crops <= MOST_CROPS:
-        raise InvalidInput(f"crops must be from 0 to {MOST_CROPS:,}: got {view.crops}")
-    if not 1 <= view.zoom < view.side:
+    if not 0 <= view.tta_crops <= MOST_CROPS:
+        raise InvalidInput(f"tta_crops must be from 0 to {MOST_CROPS:,}: got {view.tta_crops}")
+    if not 1 <= view.zoom < view.image_size:
         raise InvalidInput(f"zoom must be at least 1 (the whole picture): got {view.zoom}")

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from zerokin.aliases import NETWORK, renamed
 from zerokin.compute.device import chosen_device
 from zerokin.data.dataset import Dataset
 from zerokin.data.pictures import Pictures
@@ -88,6 +89,7 @@ class FeatureLearner:
         device: str | None = None,
         **settings: Any,
     ) -> None:
+        settings = renamed(NETWORK, settings, type(self).__name__)
         known = [entry.name for entry in fields(NetworkSettings)]
         for name in settings:
             if name not in known:
@@ -155,7 +157,7 @@ class FeatureLearner:
         if self.recipe.epochs == 0:
             return self
         source = source or self._open(dataset.pictures, quiet=quiet)
-        start = StartWeights(self.network_.backbone, self.settings.start_share)
+        start = StartWeights(self.network_.backbone, self.settings.start_interpolation)
         origin, validate = weights_digest(self.network_), None
         if self.settings.weights is None:
             origin = RANDOM + origin
@@ -238,8 +240,9 @@ class FeatureLearner:
     def view(self) -> View:
         """How pictures are shown to read features off them."""
         self._check_fitted()
-        side = self.settings.side or self.network_.backbone.input_size
-        return View(side=side, mirrored=self.settings.mirrored, crops=self.settings.crops)
+        side = self.settings.image_size or self.network_.backbone.input_size
+        settings = self.settings
+        return View(image_size=side, tta_flip=settings.tta_flip, tta_crops=settings.tta_crops)
 
     def _check_fitted(self, what: str = "this FeatureLearner") -> None:
         if not hasattr(self, "network_"):
@@ -291,17 +294,18 @@ class FeatureLearner:
     def _open(self, pictures: Pictures | NDArray[np.uint8], *, quiet: bool) -> PictureSource:
         return open_source(
             pictures,
-            self.stored_side,
-            framing=self.settings.framing,
+            self.cache_size,
+            resize_mode=self.settings.resize_mode,
             device=next(self.network_.parameters()).device,
             quiet=quiet,
         )
 
     @property
-    def stored_side(self) -> int:
+    def cache_size(self) -> int:
         """Side of the pictures that crops are taken from."""
-        largest = max(self.view.side, self.recipe.side or self.network_.backbone.input_size)
-        return self.settings.stored_side or round(largest * 1.125)
+        trained_at = self.recipe.image_size or self.network_.backbone.input_size
+        largest = max(self.view.image_size, trained_at)
+        return self.settings.cache_size or round(largest * 1.125)
 
 
 def _seen_names(dataset: Dataset) -> list[str]:

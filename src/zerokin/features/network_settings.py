@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
-from zerokin.data.framing import Framing
+from zerokin.aliases import NETWORK, accept_old_names
+from zerokin.data.resizing import ResizeMode
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.networks.backbones import check_backbone
 from zerokin.features.reading import MOST_CROPS
@@ -26,20 +27,21 @@ from zerokin.parameters import (
 # The least and the most; what is more only runs out of memory.
 COUNTS = {
     "branching": (2, 1_000_000),
-    "crops": (0, MOST_CROPS),
+    "tta_crops": (0, MOST_CROPS),
     "hidden": (1, 1_000_000),
     "image_hidden": (0, 1_000_000),
-    "side": (1, 10_000),
-    "stored_side": (1, 10_000),
+    "image_size": (1, 10_000),
+    "cache_size": (1, 10_000),
 }
-OPTIONAL_COUNTS = ("image_hidden", "side", "stored_side")
+OPTIONAL_COUNTS = ("image_hidden", "image_size", "cache_size")
 
-READ_ALONE = ("side", "mirrored", "crops", "start_share")
+READ_ALONE = ("image_size", "tta_flip", "tta_crops", "start_interpolation")
 """Settings that say how features are read off a network once it is trained."""
 
 Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end"]
 
 
+@accept_old_names(NETWORK)
 @dataclass(frozen=True)
 class NetworkSettings:
     """What a feature network is made of.
@@ -58,20 +60,22 @@ class NetworkSettings:
         Of `HierarchyHead`.
     scale, centred, attribute_maps, image_hidden
         Of `SemanticHead`.
-    side
-        Side of the pictures that features are read off; None for the backbone's own.
-    stored_side
-        Side of the pictures in memory, from which crops are taken; by default an eighth more than
+    image_size
+        Side of the square images that features are read off, in pixels; None for the backbone's
+        own.
+    cache_size
+        Side of the images in memory, from which crops are taken; by default an eighth more than
         is shown in training or afterwards, whichever is more.
-    framing
-        How pictures become squares.
-    mirrored
-        Read features off mirrored pictures, too, and average.
-    crops
-        Read features off so many crops, too, the same of every picture, and average.
-    start_share
-        Share of the weights that the backbone began with in those that features are read with, from
-        0 to 1: see `~zerokin.features.start_weights.StartWeights`.
+    resize_mode
+        How images become squares: ``"whole"`` stretches them, ``"centre"`` crops them.
+    tta_flip
+        Test-time augmentation: average features over an image and its mirror image.
+    tta_crops
+        Test-time augmentation: average features over so many crops, too, the same of every image.
+    start_interpolation
+        Weight interpolation with the start (WiSE-FT, Wortsman et al. 2022): share of the weights
+        that the backbone began with in those that features are read with, from 0 to 1. It is
+        1 − α of that paper. See `~zerokin.features.start_weights.StartWeights`.
     """
 
     backbone: str = "tf_efficientnet_lite0"
@@ -87,12 +91,12 @@ class NetworkSettings:
     centred: bool = True
     attribute_maps: bool = True
     image_hidden: int | None = None
-    side: int | None = None
-    stored_side: int | None = None
-    framing: Framing = "whole"
-    mirrored: bool = True
-    crops: int = 0
-    start_share: float = 0.0
+    image_size: int | None = None
+    cache_size: int | None = None
+    resize_mode: ResizeMode = "whole"
+    tta_flip: bool = True
+    tta_crops: int = 0
+    start_interpolation: float = 0.0
 
     _parameter_ranges: ClassVar[Ranges] = {
         "backbone": Text("resnet50"),
@@ -100,7 +104,7 @@ class NetworkSettings:
         "options": InstanceOf(Mapping, "names with values"),
         "mode": OneOf(get_args(Mode)),
         "grouping": OneOf(get_args(Grouping)),
-        "framing": OneOf(get_args(Framing)),
+        "resize_mode": OneOf(get_args(ResizeMode)),
         **{
             name: Optional(Integer(least, most))
             if name in OPTIONAL_COUNTS
@@ -112,12 +116,12 @@ class NetworkSettings:
         "scale": Real(0, 1e6, closed="neither"),
         "centred": Boolean(),
         "attribute_maps": Boolean(),
-        "mirrored": Boolean(),
-        "start_share": Real(0, 1),
+        "tta_flip": Boolean(),
+        "start_interpolation": Real(0, 1),
     }
 
     def __post_init__(self) -> None:
-        for name, kind in (("mode", Mode), ("grouping", Grouping), ("framing", Framing)):
+        for name, kind in (("mode", Mode), ("grouping", Grouping), ("resize_mode", ResizeMode)):
             value, known = getattr(self, name), get_args(kind)
             if value not in known:
                 raise InvalidInput(
@@ -127,7 +131,7 @@ class NetworkSettings:
         self._check_kinds()
 
     def _check_kinds(self) -> None:
-        for name in ("input_scaling", "auxiliary_heads", "centred", "attribute_maps", "mirrored"):
+        for name in ("input_scaling", "auxiliary_heads", "centred", "attribute_maps", "tta_flip"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} must be true or false: got {self._shown(name)}")
         absent = [name for name in OPTIONAL_COUNTS if getattr(self, name) is None]
@@ -139,9 +143,11 @@ class NetworkSettings:
                     f"{name} must be a whole number from {least} to {most:,}: "
                     f"got {self._shown(name)}"
                 )
-        share = self.start_share
+        share = self.start_interpolation
         if isinstance(share, bool) or not (isinstance(share, int | float) and 0 <= share <= 1):
-            raise InvalidInput(f"start_share must be from 0 to 1: got {self._shown('start_share')}")
+            raise InvalidInput(
+                f"start_interpolation must be from 0 to 1: got {self._shown('start_interpolation')}"
+            )
         scales = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
         if not (scales and 0 < self.scale < 1e6):
             raise InvalidInput(f"scale must be a number above 0: got {self._shown('scale')}")
@@ -161,8 +167,8 @@ class NetworkSettings:
 
         Examples
         --------
-        >>> NetworkSettings(crops=2, start_share=0.5).reading()
-        'crops 2, start_share 0.5'
+        >>> NetworkSettings(tta_crops=2, start_interpolation=0.5).reading()
+        'tta_crops 2, start_interpolation 0.5'
         """
         given = ((name, getattr(self, name), getattr(NetworkSettings, name)) for name in READ_ALONE)
         return ", ".join(f"{name} {value}" for name, value, usual in given if value != usual)

@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from zerokin.features.cpu_reading import folded, on_all_cores
-from zerokin.features.input.augmentation import Augmentation, centre_view, variation_of, varied
+from zerokin.aliases import NETWORK, accept_old_names
+from zerokin.features.cpu_reading import fuse_bn, on_all_cores
+from zerokin.features.input.augmentation import (
+    Augmentation,
+    apply_transform,
+    centre_view,
+    make_transform,
+)
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
@@ -26,16 +32,17 @@ CROPS = Augmentation(area=(0.4, 0.9), mirror=False)
 MOST_CROPS = 1_000
 
 
+@accept_old_names(NETWORK)
 class View(NamedTuple):
-    """How pictures are shown to a network that has learned."""
+    """How images are shown to a network that has learned: size and test-time augmentation."""
 
-    side: int
+    image_size: int
     zoom: float = 1.0
-    mirrored: bool = True
-    """also show them mirrored, and average"""
+    tta_flip: bool = True
+    """average with their mirror images"""
     batch_size: int = 128
-    crops: int = 0
-    """also show so many crops, the same of every picture, and average"""
+    tta_crops: int = 0
+    """average with so many crops, the same of every image"""
 
 
 class Reading(NamedTuple):
@@ -124,7 +131,7 @@ def _read(network: FeatureNetwork | Backbone, pictures: Tensor, view: View) -> R
     backbone, head = reading_parts(network)
     if pictures.device.type != "cpu":
         return _averaged([_estimated(backbone, head, shown) for shown in _views(pictures, view)])
-    fast = folded(backbone)
+    fast = fuse_bn(backbone)
     apart = (pictures[i : i + 1] for i in range(len(pictures)))
     shown = on_all_cores(lambda picture: _views(picture, view), apart)
     several = on_all_cores(lambda one: _estimated(fast, head, one), chain.from_iterable(shown))
@@ -142,13 +149,13 @@ def _crops(n: int) -> tuple[Tensor, ...]:
 
 @torch.no_grad()
 def _views(pictures: Tensor, view: View) -> list[Tensor]:
-    wholes = [centre_view(pictures, view.side, view.zoom)]
-    for crop in _crops(view.crops):
+    wholes = [centre_view(pictures, view.image_size, view.zoom)]
+    for crop in _crops(view.tta_crops):
         drawn = crop.expand(len(pictures), -1)
-        crops = variation_of(drawn, pictures.device, recoloured=CROPS.recolours)
-        wholes.append(varied(pictures, crops, view.side))
+        crops = make_transform(drawn, pictures.device, recoloured=CROPS.recolours)
+        wholes.append(apply_transform(pictures, crops, view.image_size))
     shown = [whole.contiguous(memory_format=torch.channels_last) for whole in wholes]
-    return [*shown, *(whole.flip(3) for whole in shown)] if view.mirrored else shown
+    return [*shown, *(whole.flip(3) for whole in shown)] if view.tta_flip else shown
 
 
 @torch.no_grad()

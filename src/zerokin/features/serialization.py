@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from zerokin._version import __version__
+from zerokin.aliases import NETWORK, RECIPE, renamed
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.networks import (
     FeatureNetwork,
@@ -83,8 +84,10 @@ def read_features(
         version=VERSION,
     )
     try:
-        settings = dict(config["settings"])
-        learner = kind(recipe=Recipe.from_dict(config["recipe"]), device=device, **settings)
+        # Written by any version: old names are nothing that a user could mend here.
+        settings = renamed(NETWORK, config["settings"])
+        recipe = Recipe.from_dict(renamed(RECIPE, config["recipe"]))
+        learner = kind(recipe=recipe, device=device, **settings)
         backbone = create_backbone(
             learner.settings.backbone, weights=None, **learner.settings.options
         )

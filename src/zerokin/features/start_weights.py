@@ -1,4 +1,4 @@
-"""Weights part of the way back to where their training began.
+"""Weight interpolation with the start (WiSE-FT, Wortsman et al. 2022).
 
 Training moves a backbone towards its training classes, and away from what it knew of all others:
 for classes without pictures, weights between the two ends may serve better than the last ones.
@@ -15,14 +15,14 @@ from zerokin.features.training.ema import weights_and_statistics
 
 
 class StartWeights:
-    """The weights and statistics that a backbone has before it learns.
+    """Weights and statistics of a backbone before it learns, to interpolate with afterwards.
 
     Parameters
     ----------
     backbone
         As it begins; a copy of its weights is kept.
     share
-        How far to go back: 0 stays with what was learned, 1 returns to the start.
+        How far to go back, 1 − α of WiSE-FT: 0 stays with what was learned, 1 returns to the start.
 
     Examples
     --------

@@ -11,8 +11,8 @@ from zerokin.data.dataset import Dataset
 from zerokin.features.input.sources import PictureSource
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
-from zerokin.features.normaliser import unit_length
 from zerokin.features.reading import Reading, View, read_all, read_pictures
+from zerokin.features.scaler import unit_length
 
 RIDGE = 1.0
 

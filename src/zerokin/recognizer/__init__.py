@@ -1,25 +1,34 @@
-"""Pictures in, answers out: network, classifier, classes and calibration as one thing to keep."""
+"""Images in, answers out: network, classifier, classes and calibration as one thing to keep."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from zerokin.aliases import former
+
 if TYPE_CHECKING:
-    from zerokin.recognizer.fitting import fit_recogniser
-    from zerokin.recognizer.picture_answer import PictureAnswer, UnreadablePicture
-    from zerokin.recognizer.recognizer import Recogniser
+    from zerokin.recognizer.fitting import fit_recognizer
+    from zerokin.recognizer.image_answer import ImageAnswer, UnreadableImage
+    from zerokin.recognizer.recognizer import Recognizer
 
 _HOMES = {
-    "PictureAnswer": "picture_answer",
-    "Recogniser": "recognizer",
-    "UnreadablePicture": "picture_answer",
-    "fit_recogniser": "fitting",
+    "ImageAnswer": "image_answer",
+    "Recognizer": "recognizer",
+    "UnreadableImage": "image_answer",
+    "fit_recognizer": "fitting",
 }
 
-__all__ = ["PictureAnswer", "Recogniser", "UnreadablePicture", "fit_recogniser"]
+_FORMER = {
+    "PictureAnswer": "ImageAnswer",
+    "Recogniser": "Recognizer",
+    "UnreadablePicture": "UnreadableImage",
+    "fit_recogniser": "fit_recognizer",
+}
+
+__all__ = ["ImageAnswer", "Recognizer", "UnreadableImage", "fit_recognizer"]
 
 
 def __getattr__(name: str) -> object:
     # Loaded on first use: torch would slow down every command that needs no network.
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return former(__name__, _FORMER)(name)
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -15,22 +15,27 @@ from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassif
 from zerokin.errors import InvalidInput
 from zerokin.parameters import Integer, Optional, Ranges, Real, Unchecked, check_parameters
 from zerokin.recognizer.confidence import NONE_OF_THESE
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.ancestors import find_ancestors
 from zerokin.recognizer.confidence.confidence import probabilities
-from zerokin.recognizer.confidence.hedging import ANYTHING, SHARE, HedgedAnswers, hedge
-from zerokin.recognizer.confidence.ladder import ladder
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.novelty import typicality
-from zerokin.recognizer.picture_answer import (
-    HedgedAnswer,
+from zerokin.recognizer.confidence.selective_prediction import (
+    ANYTHING,
+    SHARE,
+    SelectiveAnswers,
+    predict_selectively,
+)
+from zerokin.recognizer.image_answer import (
+    ImageAnswer,
     Kin,
-    PictureAnswer,
     RankedClass,
+    SelectiveAnswer,
     Superclass,
 )
 
 Values = NDArray[np.float64]
 Positions = NDArray[np.int64]
-Calibrations = Mapping[str, AnswerCalibration]
+Calibrations = Mapping[str, ConfidenceModel]
 
 
 @dataclass(frozen=True)
@@ -97,12 +102,12 @@ class Answerer:
         self.calibration = calibrations.get(kind) or next(iter(calibrations.values()), None)
         if question.max_risk is not None and self.calibration is None:
             raise InvalidInput(
-                "max_risk needs calibrated answers, which this recogniser has not: it was fitted "
+                "max_risk needs calibrated answers, which this recognizer has not: it was fitted "
                 "with too few seen classes, or without calibration"
             )
         self.names: list[str] = [str(name) for name in classifier.classes_]
 
-    def answer(self, features: Any, pictures: Sequence[str]) -> list[PictureAnswer]:
+    def answer(self, features: Any, pictures: Sequence[str]) -> list[ImageAnswer]:
         """Return an answer for every row of features (n, d_f).
 
         Row by row: products of matrices round otherwise in other company, and an answer is to be
@@ -110,7 +115,7 @@ class Answerer:
         """
         return [self._answer(features[i : i + 1], name) for i, name in enumerate(pictures)]
 
-    def _answer(self, features: Any, picture: str) -> PictureAnswer:
+    def _answer(self, features: Any, picture: str) -> ImageAnswer:
         _, everything = self.model._candidate_scores(features, "all")
         biased = everything + self.question.unseen_bias * ~self.seen
         scores = biased[:, self.chosen]
@@ -124,13 +129,13 @@ class Answerer:
         if self.calibration is not None:
             shares = probabilities(scores, self.calibration.temperature)
         novel = bool(self._novel(everything)[0])
-        return PictureAnswer(
-            picture=picture,
+        return ImageAnswer(
+            image=picture,
             ranked=self._ranked(order, scores[0], None if shares is None else shares[0]),
             superclasses=self._superclasses(scores, shares),
-            hedged=self._named(self._hedged(scores), none_of_these=novel),
+            selective=self._named(self._select(scores), out_of_distribution=novel),
             kin=self._kin(int(self.chosen[order[0]])),
-            none_of_these=novel,
+            out_of_distribution=novel,
         )
 
     def _novel(self, everything: Values) -> NDArray[np.bool_]:
@@ -138,26 +143,28 @@ class Answerer:
             return np.zeros(len(everything), dtype=bool)
         return self.calibration.novelty.rejects(typicality(everything))
 
-    def _hedged(self, scores: Values) -> HedgedAnswers | None:
+    def _select(self, scores: Values) -> SelectiveAnswers | None:
         if self.question.max_risk is None or self.calibration is None:
             return None
-        return hedge(
+        return predict_selectively(
             scores, self.model.hierarchy_, self.chosen, self.calibration, self.question.max_risk
         )
 
-    def _named(self, hedged: HedgedAnswers | None, *, none_of_these: bool) -> HedgedAnswer | None:
-        if hedged is None:
+    def _named(
+        self, given: SelectiveAnswers | None, *, out_of_distribution: bool
+    ) -> SelectiveAnswer | None:
+        if given is None:
             return None
-        if none_of_these:
-            return HedgedAnswer(NONE_OF_THESE, None, None, None)
-        layer, node = int(hedged.layer[0]), int(hedged.node[0])
+        if out_of_distribution:
+            return SelectiveAnswer(NONE_OF_THESE, None, None, None)
+        layer, node = int(given.layer[0]), int(given.node[0])
         tree = self.model.hierarchy_
         top = 0 if tree is None else tree.n_layers
         if layer > top:
             name = ANYTHING
         else:
             name = self.names[node] if layer == 0 else tree.node_names(layer)[node]  # type: ignore[union-attr]
-        return HedgedAnswer(name, layer, float(hedged.probability[0]), float(hedged.risk[0]))
+        return SelectiveAnswer(name, layer, float(given.probability[0]), float(given.risk[0]))
 
     def _ranked(
         self, order: Positions, scores: Values, shares: Values | None
@@ -176,12 +183,12 @@ class Answerer:
         tree = self.model.hierarchy_
         if tree is None:
             return ()
-        # Without probabilities the ladder is climbed from the best class alone.
+        # Without probabilities the ancestors are found from the best class alone.
         given = shares
         if given is None:
             given = np.zeros_like(scores)
             given[0, scores[0].argmax()] = 1
-        steps = ladder(given, tree, self.chosen)
+        steps = find_ancestors(given, tree, self.chosen)
         return tuple(
             Superclass(
                 name=tree.node_names(layer)[steps.node[layer, 0]],

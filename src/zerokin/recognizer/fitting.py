@@ -1,4 +1,4 @@
-"""`fit_recogniser`: the whole of the paper's Algorithm 2, from pictures to answers."""
+"""`fit_recognizer`: the whole of the paper's Algorithm 2, from pictures to answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from zerokin.parameters import SEED, Boolean, InstanceOf, Optional, Ranges, chec
 from zerokin.recognizer.choosing import Choice, calibrate, choose, measure
 from zerokin.recognizer.examples import example_pictures
 from zerokin.recognizer.fold_features import FoldFeatures
-from zerokin.recognizer.recognizer import Recogniser
+from zerokin.recognizer.recognizer import Recognizer
 from zerokin.selection.fitting import with_taxonomy_of
 
 Features = NDArray[np.float32]
@@ -45,7 +45,7 @@ _RANGES: Ranges = {
 }
 
 
-def fit_recogniser(
+def fit_recognizer(
     dataset: Dataset,
     *,
     learner: FeatureLearner | Mapping[str, Any] | None = None,
@@ -57,8 +57,8 @@ def fit_recogniser(
     folder: str | os.PathLike[str] | None = None,
     random_state: int = 0,
     quiet: bool = False,
-) -> Recogniser:
-    """Learn from the training pictures of a data set to recognise all of its classes.
+) -> Recognizer:
+    """Learn from the training pictures of a data set to recognize all of its classes.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def fit_recogniser(
         "choice": _choice(chosen, tune=tune, calibrated=bool(calibrations)),
         "notes": notes,
     }
-    return Recogniser(
+    return Recognizer(
         network,
         classifier,
         # The taxonomy has become superclasses, or has not been used; wnids are in the vectors.
@@ -232,8 +232,8 @@ def _prepare(
 def _open(network: FeatureLearner, dataset: Dataset, *, quiet: bool) -> PictureSource:
     return open_source(
         dataset.pictures,
-        network.stored_side,
-        framing=network.settings.framing,
+        network.cache_size,
+        resize_mode=network.settings.resize_mode,
         device=network.torch_device,
         quiet=quiet,
     )
@@ -303,17 +303,17 @@ def _training(
     about: dict[str, Any] = {
         "network": settings.backbone,
         "first weights": str(settings.weights or "random"),
-        "picture side": network.view.side,
+        "picture side": network.view.image_size,
     }
-    if settings.crops:
-        about["crops read beside each picture"] = settings.crops
+    if settings.tta_crops:
+        about["crops read beside each picture"] = settings.tta_crops
     if finetune or network.history_:
-        side = recipe.side or network.network_.backbone.input_size
-        grown = "" if recipe.first_side is None else f"{recipe.first_side} to "
+        side = recipe.image_size or network.network_.backbone.input_size
+        grown = "" if recipe.initial_image_size is None else f"{recipe.initial_image_size} to "
         about |= {
             "mode": settings.mode,
             "picture side in training": f"{grown}{side}",
-            "share of the first weights in those used": settings.start_share,
+            "share of the first weights in those used": settings.start_interpolation,
             "epochs": recipe.epochs,
             "learning rate": recipe.lr,
             "seed of training": recipe.seed,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zerokin.errors import listing
 
 if TYPE_CHECKING:
-    from zerokin.recognizer.recognizer import Recogniser
+    from zerokin.recognizer.recognizer import Recognizer
 
 NAMES_SHOWN = 60
 NO_LICENCE = (
@@ -19,17 +19,17 @@ NO_LICENCE = (
 LICENCE = re.compile(r"^## Licence\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
 
-def model_card(recogniser: Recogniser) -> str:
-    """Return the card of a recogniser in Markdown."""
+def model_card(recognizer: Recognizer) -> str:
+    """Return the card of a recognizer in Markdown."""
     parts = [
-        f"# {_plain(recogniser.about.get('name', 'Recogniser'))}: a zerokin recogniser",
-        *_what(recogniser),
-        *_data(recogniser),
-        *_training(recogniser.about),
-        *_measured(recogniser.metrics),
-        *_limits(recogniser),
+        f"# {_plain(recognizer.about.get('name', 'Recognizer'))}: a zerokin recognizer",
+        *_what(recognizer),
+        *_data(recognizer),
+        *_training(recognizer.about),
+        *_measured(recognizer.metrics),
+        *_limits(recognizer),
         "## Licence",
-        str(recogniser.about.get("licence") or NO_LICENCE),
+        str(recognizer.about.get("licence") or NO_LICENCE),
         "## Use",
         "    zerokin predict THIS_FOLDER picture.jpg …\n"
         '    zerokin add-class THIS_FOLDER "a new class" --attributes "…"',
@@ -51,14 +51,14 @@ def filled_in_licence(card: str) -> str | None:
     return None if text in ("", NO_LICENCE) else text
 
 
-def _what(recogniser: Recogniser) -> Iterator[str]:
+def _what(recognizer: Recognizer) -> Iterator[str]:
     seen = [
         name
-        for name, is_seen in zip(recogniser.classes.names, recogniser.seen, strict=True)
+        for name, is_seen in zip(recognizer.classes.names, recognizer.seen, strict=True)
         if is_seen
     ]
-    unseen = [name for name in recogniser.classes.names if name not in set(seen)]
-    tree = recogniser.hierarchy
+    unseen = [name for name in recognizer.classes.names if name not in set(seen)]
+    tree = recognizer.hierarchy
     groups = (
         "no superclasses"
         if tree is None
@@ -66,14 +66,14 @@ def _what(recogniser: Recogniser) -> Iterator[str]:
     )
     yield (
         f"Names {len(seen)} classes it has seen pictures of and {len(unseen)} it has not, "
-        f"which are known by {_plain(recogniser.classes.semantics_source)} ({groups} from the top)."
+        f"which are known by {_plain(recognizer.classes.semantics_source)} ({groups} from the top)."
     )
     yield f"Seen: {_plain(listing(seen, most=NAMES_SHOWN))}."
     yield f"Unseen: {_plain(listing(unseen, most=NAMES_SHOWN)) or 'none'}."
 
 
-def _data(recogniser: Recogniser) -> Iterator[str]:
-    about = recogniser.about
+def _data(recognizer: Recognizer) -> Iterator[str]:
+    about = recognizer.about
     yield "## Data"
     yield (
         f"{_plain(about.get('data', 'not recorded'))}. Training pictures: "
@@ -108,7 +108,7 @@ def _measured(metrics: Mapping[str, Any]) -> Iterator[str]:
         yield "There were no test pictures of unseen classes: nobody knows how well they are named."
 
 
-def _limits(recogniser: Recogniser) -> Iterator[str]:
+def _limits(recognizer: Recognizer) -> Iterator[str]:
     yield "## Limits"
     yield (
         "- It always ranks the classes it knows. Pictures of something else are told apart only "
@@ -118,7 +118,7 @@ def _limits(recogniser: Recogniser) -> Iterator[str]:
         "- Pictures unlike the training pictures (another camera, another season, drawings) are "
         "named worse than the figures above say."
     )
-    if not recogniser.calibrations:
+    if not recognizer.calibrations:
         yield "- Answers carry no probabilities: there was too little to learn them from."
 
 

@@ -1,4 +1,4 @@
-"""Reading a bundle back before it counts: it must open, and answer as the recogniser does."""
+"""Reading a bundle back before it counts: it must open, and answer as the recognizer does."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from zerokin.recognizer.answering import Answerer, Question
 
 if TYPE_CHECKING:
     from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
-    from zerokin.recognizer.recognizer import Recogniser
+    from zerokin.recognizer.recognizer import Recognizer
 
 
-def refuse_difference(read: Recogniser, meant: Recogniser) -> None:
-    """Raise ValueError, which says what differs, if a recogniser did not come back as it was.
+def refuse_difference(read: Recognizer, meant: Recognizer) -> None:
+    """Raise ValueError, which says what differs, if a recognizer did not come back as it was.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def _scores(model: ZeroShotClassifier, sample: NDArray[np.float32]) -> NDArray[n
     return scores
 
 
-def _refuse_other_weights(read: Recogniser, meant: Recogniser) -> None:
+def _refuse_other_weights(read: Recognizer, meant: Recognizer) -> None:
     import torch
 
     before = meant.learner.network_.state_dict()

@@ -1,4 +1,4 @@
-"""`Recogniser`: pictures in, answers out."""
+"""`Recognizer`: pictures in, answers out."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zerokin.aliases import accept_old_names
 from zerokin.class_names import checked_name, checked_text
 from zerokin.classifiers.removal import without_class
 from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassifier
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, ZerokinWarning
-from zerokin.features.input import framed
+from zerokin.features.input import resize_to_square
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognizer.answering import Answerer, Calibrations, Question
 from zerokin.recognizer.class_notes import class_notes
 from zerokin.recognizer.class_vectors import class_vector
 from zerokin.recognizer.examples import Examples
-from zerokin.recognizer.picture_answer import PictureAnswer, UnreadablePicture
-from zerokin.recognizer.picture_input import PictureInput, decoded_batches, named_pictures
+from zerokin.recognizer.image_answer import ImageAnswer, UnreadableImage
+from zerokin.recognizer.image_input import ImageInput, decoded_batches, named_pictures
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -43,10 +44,11 @@ class Known:
     classes: ClassTable
 
 
-class Recogniser:
+@accept_old_names({"recognise": "recognize", "recognise_stream": "recognize_stream"})
+class Recognizer:
     """Name what pictures show, classes without any picture included.
 
-    Made by `fit_recogniser`, or read with `load`.
+    Made by `fit_recognizer`, or read with `load`.
 
     Parameters
     ----------
@@ -65,8 +67,8 @@ class Recogniser:
 
     Examples
     --------
-    >>> recogniser = Recogniser.load("birds")                                   # doctest: +SKIP
-    >>> recogniser.recognise(["garden/1.jpg"])[0].name                          # doctest: +SKIP
+    >>> recognizer = Recognizer.load("birds")                                   # doctest: +SKIP
+    >>> recognizer.recognize(["garden/1.jpg"])[0].name                          # doctest: +SKIP
     'great tit'
     """
 
@@ -94,7 +96,7 @@ class Recogniser:
 
     def __repr__(self) -> str:
         seen = int(self.seen.sum())
-        return f"<Recogniser: {seen} seen and {len(self.classes) - seen} unseen classes>"
+        return f"<Recognizer: {seen} seen and {len(self.classes) - seen} unseen classes>"
 
     @property
     def classifier(self) -> ZeroShotClassifier:
@@ -122,15 +124,15 @@ class Recogniser:
         self.classes.index(name)
         return tuple(self._examples.get(name, ()))
 
-    def recognise(
+    def recognize(
         self,
-        pictures: PictureInput,
+        pictures: ImageInput,
         *,
         candidates: Candidates = "all",
         k: int = 5,
         max_risk: float | None = None,
         unseen_bias: float = 0.0,
-    ) -> list[PictureAnswer]:
+    ) -> list[ImageAnswer]:
         """Return an answer for every picture; one that cannot be read stops with its name.
 
         Parameters
@@ -142,38 +144,38 @@ class Recogniser:
         k
             How many classes are ranked.
         max_risk
-            Hedge: the risk of being wrong that one answer may carry, 0 to 1.
+            Selective prediction: the risk of being wrong that one answer may carry, 0 to 1.
         unseen_bias
             Added to the scores of unseen classes: above 0 they are named more often.
         """
         answers = []
-        for answer in self.recognise_stream(
+        for answer in self.recognize_stream(
             pictures,
             candidates=candidates,
             k=k,
             max_risk=max_risk,
             unseen_bias=unseen_bias,
         ):
-            if isinstance(answer, UnreadablePicture):
+            if isinstance(answer, UnreadableImage):
                 raise InvalidInput(answer.error)
             answers.append(answer)
         return answers
 
-    def recognise_stream(
+    def recognize_stream(
         self,
-        pictures: PictureInput,
+        pictures: ImageInput,
         *,
         candidates: Candidates = "all",
         k: int = 5,
         max_risk: float | None = None,
         unseen_bias: float = 0.0,
         batch_size: int = BATCH_SIZE,
-    ) -> Iterator[PictureAnswer | UnreadablePicture]:
+    ) -> Iterator[ImageAnswer | UnreadableImage]:
         """Yield answers in the order of the pictures, however many there are.
 
         Pictures are read as they are needed, ``batch_size`` at a time. One that cannot be read
-        yields an `UnreadablePicture`, and the others are still answered. The other parameters are
-        those of `recognise`.
+        yields an `UnreadableImage`, and the others are still answered. The other parameters are
+        those of `recognize`.
         """
         question = Question(candidates, k, max_risk, unseen_bias)
         known = self._known
@@ -181,21 +183,21 @@ class Recogniser:
         return self._stream(pictures, answerer, batch_size)
 
     def _stream(
-        self, pictures: PictureInput, answerer: Answerer, batch_size: int
-    ) -> Iterator[PictureAnswer | UnreadablePicture]:
+        self, pictures: ImageInput, answerer: Answerer, batch_size: int
+    ) -> Iterator[ImageAnswer | UnreadableImage]:
         batches = decoded_batches(named_pictures(pictures), self._frame, batch_size=batch_size)
         for batch in batches:
             readable = [(name, at) for name, at in batch if isinstance(at, np.ndarray)]
-            answers: Iterator[PictureAnswer] = iter(())
+            answers: Iterator[ImageAnswer] = iter(())
             if readable:
                 squares = np.stack([square for _, square in readable])
                 features = self.learner.transform(squares.transpose(0, 2, 3, 1))
                 answers = iter(answerer.answer(features, [name for name, _ in readable]))
             for _, at in batch:
-                yield at if isinstance(at, UnreadablePicture) else next(answers)
+                yield at if isinstance(at, UnreadableImage) else next(answers)
 
     def _frame(self, picture: Image.Image) -> NDArray[np.uint8]:
-        return framed(picture, self.learner.stored_side, self.learner.settings.framing)
+        return resize_to_square(picture, self.learner.cache_size, self.learner.settings.resize_mode)
 
     def add_class(
         self,
@@ -204,7 +206,7 @@ class Recogniser:
         vector: ArrayLike | None = None,
         attributes: Mapping[str, float] | None = None,
         text: str | None = None,
-    ) -> Recogniser:
+    ) -> Recognizer:
         """Make one more unseen class known; nothing is fitted again.
 
         Parameters
@@ -245,7 +247,7 @@ class Recogniser:
             warnings.warn(note, ZerokinWarning, stacklevel=2)
         return self
 
-    def remove_class(self, name: str) -> Recogniser:
+    def remove_class(self, name: str) -> Recognizer:
         """Forget an unseen class; one that was seen in training cannot be forgotten."""
         with self._changing:
             known = self._known
@@ -265,12 +267,12 @@ class Recogniser:
 
         What was written is read back before it counts. The bundle before is kept for `undo`.
         """
-        from zerokin.recognizer.serialization import write_recogniser
+        from zerokin.recognizer.serialization import write_recognizer
 
-        write_recogniser(self, folder)
+        write_recognizer(self, folder)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> Recogniser:
+    def load(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> Recognizer:
         """Read a bundle that `save` wrote; nothing in it is executed or fetched.
 
         Parameters
@@ -280,12 +282,12 @@ class Recogniser:
         device
             ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
         """
-        from zerokin.recognizer.serialization import read_recogniser
+        from zerokin.recognizer.serialization import read_recognizer
 
-        return read_recogniser(cls, folder, device=device)
+        return read_recognizer(cls, folder, device=device)
 
     @classmethod
-    def undo(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> Recogniser:
+    def undo(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> Recognizer:
         """Take back the last change of a bundle; again, and the change is back.
 
         Parameters
@@ -297,9 +299,9 @@ class Recogniser:
 
         Returns
         -------
-        Recogniser
+        Recognizer
             The bundle as it is now.
         """
-        from zerokin.recognizer.serialization import undo_recogniser
+        from zerokin.recognizer.serialization import undo_recognizer
 
-        return undo_recogniser(cls, folder, device=device)
+        return undo_recognizer(cls, folder, device=device)

@@ -1,4 +1,4 @@
-"""A recogniser as a bundle: what each file holds, and how it is checked when read."""
+"""A recognizer as a bundle: what each file holds, and how it is checked when read."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from zerokin.recognizer.atomic_bundle import (
     undo_generation,
     write_generation,
 )
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.generation_files import same_files
 from zerokin.recognizer.model_card import filled_in_licence, model_card
 from zerokin.recognizer.read_back import refuse_difference
 
 if TYPE_CHECKING:
     from zerokin.features.feature_learner import FeatureLearner
-    from zerokin.recognizer.recognizer import Recogniser
+    from zerokin.recognizer.recognizer import Recognizer
 
 NETWORK, CLASSIFIER, EXAMPLES = "network", "classifier", "examples"
 CLASSES, ABOUT, ANSWERS, METRICS = "classes.csv", "about.json", "answers.json", "metrics.json"
@@ -38,29 +38,29 @@ CARD, INDEX = "README.md", "index.json"
 FIXED_COLUMNS = ("name", "role", "description")
 
 
-def write_recogniser(recogniser: Recogniser, folder: str | os.PathLike[str]) -> None:
+def write_recognizer(recognizer: Recognizer, folder: str | os.PathLike[str]) -> None:
     """Write a bundle, or replace the one that is there."""
     place = str(Path(folder).resolve())
-    origin = recogniser._origin
+    origin = recognizer._origin
     based_on = origin[1] if origin is not None and origin[0] == place else None
     former = None if based_on is None else Path(folder) / based_on
     generation = write_generation(
         folder,
-        lambda root: fill(recogniser, root, former=former),
-        check=lambda root: read_back(recogniser, root, former=former),
+        lambda root: fill(recognizer, root, former=former),
+        check=lambda root: read_back(recognizer, root, former=former),
         based_on=based_on,
     )
-    recogniser._origin = (place, generation)
+    recognizer._origin = (place, generation)
 
 
-def read_back(recogniser: Recogniser, root: Path, *, former: Path | None = None) -> None:
-    """Refuse what was written if it does not open, or answers otherwise than the recogniser."""
+def read_back(recognizer: Recognizer, root: Path, *, former: Path | None = None) -> None:
+    """Refuse what was written if it does not open, or answers otherwise than the recognizer."""
     try:
         # A network that was linked is the one that is in memory: reading it would tell nothing.
         same = former is not None and same_files(root / NETWORK, former / NETWORK)
-        learner = recogniser.learner if same else None
-        found = read_parts(type(recogniser), root, device="cpu", learner=learner)
-        refuse_difference(found, recogniser)
+        learner = recognizer.learner if same else None
+        found = read_parts(type(recognizer), root, device="cpu", learner=learner)
+        refuse_difference(found, recognizer)
     # Whatever goes wrong here would go wrong for whoever opens the bundle.
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -69,66 +69,66 @@ def read_back(recogniser: Recogniser, root: Path, *, former: Path | None = None)
         ) from error
 
 
-def fill(recogniser: Recogniser, root: Path, *, former: Path | None = None) -> None:
-    """Write everything a recogniser is made of into an empty folder.
+def fill(recognizer: Recognizer, root: Path, *, former: Path | None = None) -> None:
+    """Write everything a recognizer is made of into an empty folder.
 
     Weights that are the same in the former generation are linked from the start: a change needs no
     room for a second network, not even for a while.
     """
     from zerokin.features.serialization import write_features
 
-    classes, seen = recogniser.classes, recogniser.seen
+    classes, seen = recognizer.classes, recognizer.seen
     write_features(
-        recogniser.learner, root / NETWORK, former=None if former is None else former / NETWORK
+        recognizer.learner, root / NETWORK, former=None if former is None else former / NETWORK
     )
-    recogniser.classifier.save(root / CLASSIFIER)
+    recognizer.classifier.save(root / CLASSIFIER)
     (root / CLASSES).write_text(classes_csv(classes, seen.tolist()), encoding="utf-8", newline="")
     about = {
         "written_by": f"zerokin {__version__}",
         "semantics_source": classes.semantics_source,
         "has_vectors": classes.vectors is not None and classes.attribute_names is not None,
         "has_descriptions": classes.descriptions is not None,
-        "about": recogniser.about,
+        "about": recognizer.about,
     }
     _write_json(root / ABOUT, about)
-    calibrations = recogniser.calibrations
+    calibrations = recognizer.calibrations
     _write_json(root / ANSWERS, {kind: one.to_dict() for kind, one in calibrations.items()})
-    _write_json(root / METRICS, recogniser.metrics)
-    _write_examples(recogniser, root / EXAMPLES)
-    (root / CARD).write_text(model_card(recogniser), encoding="utf-8")
+    _write_json(root / METRICS, recognizer.metrics)
+    _write_examples(recognizer, root / EXAMPLES)
+    (root / CARD).write_text(model_card(recognizer), encoding="utf-8")
 
 
-def read_recogniser(
-    kind: type[Recogniser], folder: str | os.PathLike[str], *, device: str | None = None
-) -> Recogniser:
+def read_recognizer(
+    kind: type[Recognizer], folder: str | os.PathLike[str], *, device: str | None = None
+) -> Recognizer:
     """Read a bundle, refusing whatever is damaged or does not fit together."""
-    recogniser, generation = read_generation(
+    recognizer, generation = read_generation(
         folder, lambda root: read_parts(kind, root, device=device)
     )
-    recogniser._origin = (str(Path(folder).resolve()), generation)
-    return recogniser
+    recognizer._origin = (str(Path(folder).resolve()), generation)
+    return recognizer
 
 
-def undo_recogniser(
-    kind: type[Recogniser], folder: str | os.PathLike[str], *, device: str | None = None
-) -> Recogniser:
+def undo_recognizer(
+    kind: type[Recognizer], folder: str | os.PathLike[str], *, device: str | None = None
+) -> Recognizer:
     """Go back to the bundle before the last change, and read it."""
 
-    def read(root: Path) -> Recogniser:
-        recogniser = read_parts(kind, root, device=device)
-        recogniser._origin = (str(Path(folder).resolve()), root.name)
-        return recogniser
+    def read(root: Path) -> Recognizer:
+        recognizer = read_parts(kind, root, device=device)
+        recognizer._origin = (str(Path(folder).resolve()), root.name)
+        return recognizer
 
     return undo_generation(folder, read)
 
 
 def read_parts(
-    kind: type[Recogniser],
+    kind: type[Recognizer],
     root: Path,
     *,
     device: str | None = None,
     learner: FeatureLearner | None = None,
-) -> Recogniser:
+) -> Recognizer:
     """Read what `fill` wrote; the network, too, unless it is known already."""
     about = _read_json(root / ABOUT)
     classifier = ZeroShotClassifier.load(root / CLASSIFIER)
@@ -136,7 +136,7 @@ def read_parts(
         from zerokin.features.feature_learner import FeatureLearner
 
         learner = FeatureLearner.load(root / NETWORK, device=device)
-    recogniser = kind(
+    recognizer = kind(
         learner,
         classifier,
         _read_classes(root / CLASSES, about, classifier),
@@ -147,9 +147,9 @@ def read_parts(
     )
     licence = filled_in_licence((root / CARD).read_text(encoding="utf-8", errors="replace"))
     if licence is not None:
-        recogniser.about["licence"] = licence
-    _refuse_misfits(recogniser, root)
-    return recogniser
+        recognizer.about["licence"] = licence
+    _refuse_misfits(recognizer, root)
+    return recognizer
 
 
 def known_classes(folder: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -218,20 +218,20 @@ def _read_classes(
         raise InvalidInput(f"{path} does not hold the bundle's classes ({error})") from error
 
 
-def _read_calibrations(path: Path) -> dict[str, AnswerCalibration]:
+def _read_calibrations(path: Path) -> dict[str, ConfidenceModel]:
     try:
-        return {kind: AnswerCalibration.from_dict(one) for kind, one in _read_json(path).items()}
+        return {kind: ConfidenceModel.from_dict(one) for kind, one in _read_json(path).items()}
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
 
 
-def _write_examples(recogniser: Recogniser, folder: Path) -> None:
+def _write_examples(recognizer: Recognizer, folder: Path) -> None:
     """Write example pictures under numbers: names of classes may hold anything."""
     folder.mkdir()
     index: dict[str, list[str]] = {}
     number = 0
-    for name in recogniser.classes.names:
-        for jpeg in recogniser.examples(name):
+    for name in recognizer.classes.names:
+        for jpeg in recognizer.examples(name):
             number += 1
             index.setdefault(name, []).append(f"{number:05}.jpg")
             (folder / f"{number:05}.jpg").write_bytes(jpeg)
@@ -251,17 +251,17 @@ def _read_examples(folder: Path) -> dict[str, tuple[bytes, ...]]:
         ) from error
 
 
-def _refuse_misfits(recogniser: Recogniser, root: Path) -> None:
+def _refuse_misfits(recognizer: Recognizer, root: Path) -> None:
     from zerokin.features.reading import reading_width
 
-    given, taken = reading_width(recogniser.learner.network_), recogniser.classifier.n_features_in_
+    given, taken = reading_width(recognizer.learner.network_), recognizer.classifier.n_features_in_
     if given != taken:
         raise InvalidInput(
             f"{root}: the network gives {given} features, but the classifier takes {taken}"
         )
-    tree = recogniser.hierarchy
+    tree = recognizer.hierarchy
     layers = 1 if tree is None else tree.n_layers + 1
-    for kind, calibration in recogniser.calibrations.items():
+    for kind, calibration in recognizer.calibrations.items():
         if len(calibration.risk_maps) != layers:
             raise InvalidInput(
                 f"{root / ANSWERS}: {kind} has {len(calibration.risk_maps)} risk maps, but there "

@@ -18,7 +18,7 @@ def csv_heading(k: int) -> str:
 def csv_row(answer: Any, k: int) -> str:
     """Return an answer as a line of CSV."""
     if not hasattr(answer, "ranked"):
-        return csv_line([answer.picture, *[""] * (2 + 3 * k), answer.error])
+        return csv_line([answer.image, *[""] * (2 + 3 * k), answer.error])
     cells: list[object] = []
     for n in range(k):
         one = answer.ranked[n] if n < len(answer.ranked) else None
@@ -26,8 +26,8 @@ def csv_row(answer: Any, k: int) -> str:
             cells += ["", "", ""]
         else:
             cells += [one.name, "" if one.probability is None else one.probability, one.score]
-    none_of_these = str(answer.none_of_these).lower()
-    return csv_line([answer.picture, answer.name, none_of_these, *cells, ""])
+    none_of_these = str(answer.out_of_distribution).lower()
+    return csv_line([answer.image, answer.name, none_of_these, *cells, ""])
 
 
 def csv_line(cells: list[Any]) -> str:

@@ -51,14 +51,14 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class VectorFile:
-    r"""A file of word vectors that has been recognised but not read.
+    r"""A file of word vectors that has been recognized but not read.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "tiny.txt"
     >>> _ = path.write_text("zebra 1 2\nwhale 3 4\n", encoding="utf-8")
-    >>> file = VectorFile.recognise(path)
+    >>> file = VectorFile.recognize(path)
     >>> [(entry.word, file.vector(entry).tolist()) for entry in file.entries()]
     [(b'zebra', [1.0, 2.0]), (b'whale', [3.0, 4.0])]
     """
@@ -70,7 +70,7 @@ class VectorFile:
     """How many words the header announces; `None` without a header."""
 
     @classmethod
-    def recognise(cls, path: str | os.PathLike[str]) -> VectorFile:
+    def recognize(cls, path: str | os.PathLike[str]) -> VectorFile:
         """Look at the first bytes of a file and tell which kind it is."""
         path = existing(
             path, "file of word vectors", "give word2vec, GloVe or fastText .vec vectors"

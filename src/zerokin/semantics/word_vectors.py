@@ -81,7 +81,7 @@ def word_vectors(
     words = {text: name_words(text) for text in texts}
     forms = {text: phrase_forms(text) for text in texts}
     near = NearSpellings({word.lower() for text in texts for word in words[text]})
-    file = VectorFile.recognise(path)
+    file = VectorFile.recognize(path)
     kept = _kept(file, {form.lower() for text in texts for form in forms[text] + words[text]}, near)
 
     faults: list[str] = []

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from zerokin.aliases import NETWORK, RECIPE, Names, renamed
 from zerokin.benchmark.ablation.methods import ZERO_SHOT
 from zerokin.benchmark.few_shot.comparison import VARIANTS, known_few_shot_methods
 from zerokin.errors import InvalidInput, did_you_mean, shown
@@ -102,7 +103,7 @@ class AblationConfig:
         What the table shows.
     seeds
         Every network is trained once for each.
-    stored_side
+    cache_size
         Side of the pictures in memory, from which all networks are shown.
     setting
         ``"zero-shot"`` or ``"few-shot"``.
@@ -113,7 +114,7 @@ class AblationConfig:
     networks: tuple[NetworkPlan, ...]
     rows: tuple[RowPlan, ...]
     seeds: tuple[int, ...] = (0,)
-    stored_side: int = 320
+    cache_size: int = 320
     setting: str = "zero-shot"
     shots: tuple[int, ...] = (1, 5)
     episodes: int = 600
@@ -138,7 +139,7 @@ def read_config(path: str | PathLike[str]) -> AblationConfig:
     """Read a configuration; whatever is unknown in it is refused by name."""
     file, content = _yaml(path)
     try:
-        return parse_config(content)
+        return parse_config(_under_new_names(content, f"{file}"))
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from error
 
@@ -149,7 +150,7 @@ def read_network(path: str | PathLike[str] | None) -> NetworkPlan:
         return NetworkPlan("network")
     file, content = _yaml(path)
     try:
-        return parse_network("the network", content)
+        return parse_network("the network", _under_new_names(content, f"{file}"))
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from error
 
@@ -166,6 +167,32 @@ def _yaml(path: str | PathLike[str]) -> tuple[Path, Any]:
     except Exception as error:
         reason = " ".join(str(error).split())
         raise InvalidInput(f"{file} is not YAML: {reason[:300]}") from error
+
+
+def _under_new_names(content: Any, what: str) -> Any:
+    """Return what a file holds, with settings under their present names; one warning for all."""
+    found: dict[str, str] = {}
+
+    def translate(given: Any, table: Names) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        found.update((name, table[name]) for name in given if name in table)
+        return renamed(table, given)
+
+    def network(given: Any) -> Any:
+        given = translate(given, NETWORK)
+        if isinstance(given, Mapping) and "recipe" in given:
+            given = {**given, "recipe": translate(given["recipe"], RECIPE)}
+        return given
+
+    content = network(content)
+    if isinstance(content, Mapping):
+        content = {**content, **{k: network(content[k]) for k in ("defaults",) if k in content}}
+        if isinstance(content.get("networks"), Mapping):
+            networks = {name: network(given) for name, given in content["networks"].items()}
+            content = {**content, "networks": networks}
+    renamed(found, dict.fromkeys(found), what)
+    return content
 
 
 def parse_network(name: str, content: Any, defaults: Any = None) -> NetworkPlan:
@@ -196,7 +223,7 @@ def parse_config(content: Any) -> AblationConfig:
     >>> config.network("plain").learner(1, None).recipe.seed
     1
     """
-    known_entries = ("setting", "seeds", "stored_side", "shots", "episodes")
+    known_entries = ("setting", "seeds", "cache_size", "shots", "episodes")
     _only(content, (*known_entries, "defaults", "networks", "rows"), "the configuration")
     setting = content.get("setting", "zero-shot")
     if not isinstance(setting, str) or setting not in METHODS:
@@ -210,8 +237,8 @@ def parse_config(content: Any) -> AblationConfig:
     seeds = _list(content.get("seeds", [0]), "seeds")
     if not seeds or not all(_is_count(seed, 0) for seed in seeds):
         raise InvalidInput(f"seeds must be whole numbers from 0: got {shown(seeds)}")
-    side, episodes = content.get("stored_side", 320), content.get("episodes", 600)
-    for name, value in (("stored_side", side), ("episodes", episodes)):
+    side, episodes = content.get("cache_size", 320), content.get("episodes", 600)
+    for name, value in (("cache_size", side), ("episodes", episodes)):
         if not _is_count(value, 1):
             raise InvalidInput(f"{name} must be a whole number from 1: got {shown(value)}")
     shots = _list(content.get("shots", [1, 5]), "shots")

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.aliases import NETWORK, RECIPE, renamed
 from zerokin.benchmark.ablation.config import NetworkPlan
 from zerokin.compute.device import chosen_device
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import PictureSource, open_source
-from zerokin.features.normaliser import unit_length
+from zerokin.features.scaler import unit_length
 from zerokin.files import replacing
 
 Files = dict[tuple[str, int], Path]
@@ -34,7 +35,7 @@ class Readings:
     ----------
     dataset
         Pictures, with validation folds.
-    stored_side
+    cache_size
         Side of the pictures in memory. They are decoded when the first network needs them: not
         at all where everything was read before.
     folder
@@ -52,7 +53,7 @@ class Readings:
     def __init__(
         self,
         dataset: Dataset,
-        stored_side: int,
+        cache_size: int,
         folder: Path,
         *,
         device: str | None = None,
@@ -62,14 +63,14 @@ class Readings:
     ) -> None:
         self.compact = compact
         self.until = None if stop_after is None else time.monotonic() + 60 * stop_after
-        self.dataset, self.stored_side, self.folder = dataset, stored_side, folder
+        self.dataset, self.cache_size, self.folder = dataset, cache_size, folder
         self.device, self.quiet = device, quiet
 
     @cached_property
     def source(self) -> PictureSource:
         """All pictures, opened."""
         where = chosen_device(self.device)
-        return open_source(self.dataset.pictures, self.stored_side, device=where, quiet=self.quiet)
+        return open_source(self.dataset.pictures, self.cache_size, device=where, quiet=self.quiet)
 
     def fold(self, plan: NetworkPlan, number: int, seed: int) -> Path:
         """Return the file of a network that has not seen the classes of a validation fold."""
@@ -101,7 +102,7 @@ class Readings:
         about = {
             **_described(plan, seed),
             "split": dataset.split.version,
-            "stored_side": self.stored_side,
+            "cache_size": self.cache_size,
             "data": self.dataset.sha256,
         }
         told = _told(note)
@@ -168,10 +169,23 @@ def _described(plan: NetworkPlan, seed: int) -> dict[str, Any]:
 def _told(note: Path) -> dict[str, Any] | None:
     """Return how a reading was made; None where nothing tells."""
     try:
-        told: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+        told: Any = json.loads(note.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
-    return {name: value for name, value in told.items() if name != "history"}
+    if not isinstance(told, dict):
+        return None
+    return _under_new_names({name: value for name, value in told.items() if name != "history"})
+
+
+def _under_new_names(told: dict[str, Any]) -> dict[str, Any]:
+    """Return a note of any version under the names of this one."""
+    told = renamed(NETWORK, told)
+    for name, table in (("settings", NETWORK), ("recipe", RECIPE)):
+        if isinstance(told.get(name), dict):
+            told[name] = renamed(table, told[name])
+    if isinstance(told.get("teacher"), dict):
+        told["teacher"] = _under_new_names(told["teacher"])
+    return told
 
 
 def _whole(path: Path, n: int) -> bool:

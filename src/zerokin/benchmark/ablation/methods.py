@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.features.normaliser import unit_length
+from zerokin.features.scaler import unit_length
 from zerokin.selection.method import Method, Params, Scorer, Stage, TrainingData, product_of
 from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
 

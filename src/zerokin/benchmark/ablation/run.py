@@ -77,7 +77,7 @@ def run_ablation(
     way.check(dataset, config, validation_only=validation_only)
     readings = Readings(
         dataset,
-        config.stored_side,
+        config.cache_size,
         Path(folder),
         device=device,
         stop_after=stop_after,

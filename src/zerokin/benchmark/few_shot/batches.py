@@ -24,7 +24,7 @@ def episode_predictions(
 def episode_accuracies(
     scorer: EpisodeScorer, episodes: Episodes, *, d_f: int, top: int = 1
 ) -> NDArray[np.float64]:
-    """Return the percentage of queries recognised in every episode (T,).
+    """Return the percentage of queries recognized in every episode (T,).
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def episode_accuracies(
     d_f
         Length of a feature vector.
     top
-        A query counts as recognised if its class is among so many best; a class counts as worse
+        A query counts as recognized if its class is among so many best; a class counts as worse
         than all it ties with, unless ``top`` is 1, where the first of equals is taken.
     """
     truth = episodes.truth

@@ -28,7 +28,7 @@ class Episodes:
     shots
         (T, W, K) samples that are shown with their class.
     queries
-        (T, W, Q) samples of the same classes to recognise; none may be a shot of its episode.
+        (T, W, Q) samples of the same classes to recognize; none may be a shot of its episode.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def draw_episodes(
     way
         Classes of an episode.
     shots, queries
-        Samples of each of its classes that are shown, and that are to be recognised.
+        Samples of each of its classes that are shown, and that are to be recognized.
     episodes
         How many to draw.
     random_state

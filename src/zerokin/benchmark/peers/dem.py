@@ -72,16 +72,16 @@ class DEM(Peer):
         weights = [W1, torch.zeros(self.n_hidden), W2, torch.zeros(d_f)]
         for weight in weights:
             weight.requires_grad_()
-        optimiser = torch.optim.Adam(weights, lr=self.learning_rate)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda t: 1 - t / self.n_steps)
+        optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - t / self.n_steps)
         for _ in range(self.n_steps):
             W1, b1, W2, b2 = weights
             placed = torch.relu(S @ W1 + b1) @ W2 + b2
             misfit = (shares * (placed - targets) ** 2).sum() / d_f
             loss = misfit + self.decay * ((W1**2).sum() + (W2**2).sum())
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
             schedule.step()
         self.weights_ = [weight.detach().double().numpy() for weight in weights]
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from zerokin.compute.device import sent
+from zerokin.compute.device import to_device
 from zerokin.errors import InvalidInput, shown
 from zerokin.parameters import (
     SIDE,
@@ -28,7 +28,7 @@ LUMA = (0.299, 0.587, 0.114)
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How pictures are varied while a network learns.
+    """Data augmentation: how images are varied while a network learns.
 
     Parameters
     ----------
@@ -84,20 +84,20 @@ class Augmentation:
         return any((self.brightness, self.contrast, self.saturation))
 
     def draw(self, n: int, generator: torch.Generator) -> Tensor:
-        """Draw n variations, (n, 8): centre x and y, half width and height, mirrored, 3 colours.
+        """Draw n augmentations, (n, 8): centre x and y, half width and height, mirrored, 3 colours.
 
         Drawn on the CPU from one generator, they do not depend on the device nor on how a batch is
         shared out among processes.
         """
-        return self.of(self.uniform(n, generator))
+        return self.from_uniform(self.uniform(n, generator))
 
     @staticmethod
     def uniform(n: int, generator: torch.Generator) -> Tensor:
-        """Draw the numbers from 0 to 1 that n variations are made `of`, (n, 8)."""
+        """Draw the numbers from 0 to 1 that `from_uniform` makes n augmentations of, (n, 8)."""
         return torch.rand(n, 8, generator=generator)
 
-    def of(self, u: Tensor) -> Tensor:
-        """Return the variations that `uniform` numbers stand for, each by itself, (n, 8)."""
+    def from_uniform(self, u: Tensor) -> Tensor:
+        """Return the augmentations that `uniform` numbers stand for, each by itself, (n, 8)."""
         either_way = 2 * u - 1
         low, high = self.area
         area = low + (high - low) * u[:, 0]
@@ -115,8 +115,8 @@ class Augmentation:
         return torch.cat([centre, half_sides, sign, colours], 1)
 
 
-class Variation(NamedTuple):
-    """What is done to each of B pictures, as it lies on their device.
+class Transform(NamedTuple):
+    """Crop, flip and color jitter of each of B images, as it lies on their device.
 
     Parameters
     ----------
@@ -129,12 +129,12 @@ class Variation(NamedTuple):
     maps: Tensor
     factors: Tensor | None
 
-    def part(self, rows: slice) -> Variation:
+    def part(self, rows: slice) -> Transform:
         """Return what is done to some of the pictures."""
-        return Variation(self.maps[rows], None if self.factors is None else self.factors[rows])
+        return Transform(self.maps[rows], None if self.factors is None else self.factors[rows])
 
 
-def variation_of(drawn: Tensor, device: torch.device, *, recoloured: bool = True) -> Variation:
+def make_transform(drawn: Tensor, device: torch.device, *, recoloured: bool = True) -> Transform:
     """Prepare what `Augmentation.draw` drew, for pictures on a device.
 
     Parameters
@@ -150,11 +150,13 @@ def variation_of(drawn: Tensor, device: torch.device, *, recoloured: bool = True
     maps[:, 0, 0] = drawn[:, 2] * drawn[:, 4]
     maps[:, 1, 1] = drawn[:, 3]
     maps[:, 2] = drawn[:, :2]
-    return Variation(sent(maps, device), sent(drawn[:, 5:], device) if recoloured else None)
+    return Transform(
+        to_device(maps, device), to_device(drawn[:, 5:], device) if recoloured else None
+    )
 
 
 def training_view(pictures: Tensor, drawn: Tensor, side: int) -> Tensor:
-    """Return one variation of each picture, (B, 3, side, side), floating point in 0..1.
+    """Return one augmentation of each picture, (B, 3, side, side), floating point in 0..1.
 
     Parameters
     ----------
@@ -165,22 +167,22 @@ def training_view(pictures: Tensor, drawn: Tensor, side: int) -> Tensor:
     side
         Side of the view.
     """
-    return varied(pictures, variation_of(drawn, pictures.device), side)
+    return apply_transform(pictures, make_transform(drawn, pictures.device), side)
 
 
-def varied(pictures: Tensor, variation: Variation, side: int) -> Tensor:
-    """Return pictures as a variation of them shows them: see `training_view`."""
+def apply_transform(pictures: Tensor, transform: Transform, side: int) -> Tensor:
+    """Return images cropped, flipped and recolored by a transform: see `training_view`."""
     # A GPU is asked for few and large things, and never waited for.
     middles = _middles(side, pictures.device).expand(len(pictures), -1, -1)
     view = functional.grid_sample(
         pictures / 255,
-        middles.bmm(variation.maps).view(-1, side, side, 2),
+        middles.bmm(transform.maps).view(-1, side, side, 2),
         mode="bilinear",
         padding_mode="border",
         align_corners=False,
     )
-    if variation.factors is not None:
-        view = _recoloured(view, variation.factors)
+    if transform.factors is not None:
+        view = _recoloured(view, transform.factors)
     # Weights of neighbouring pixels may sum up to a rounding error more than 1.
     return view.clamp(0, 1)
 

@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from zerokin.compute.device import sent
+from zerokin.compute.device import to_device
 from zerokin.compute.machine import available_cores, available_memory
 from zerokin.data.decoding import decode_squares
-from zerokin.data.framing import Framing, check_framing, framed
 from zerokin.data.pictures import ArrayPictures, Pictures
+from zerokin.data.resizing import ResizeMode, check_resize_mode, resize_to_square
 from zerokin.parameters import InstanceOf, Integer, Optional, check_arguments
 
 Rows = NDArray[np.int64]
@@ -71,18 +71,24 @@ class ResidentSource(PictureSource):
     def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
         for chosen in rows:
             index = torch.from_numpy(np.array(chosen, dtype=np.int64))
-            yield self.pixels[sent(index, self.device)]
+            yield self.pixels[to_device(index, self.device)]
 
 
 class StreamedSource(PictureSource):
     """Pictures decoded by threads while the batches before them are in use."""
 
     def __init__(
-        self, pictures: Pictures, side: int, device: torch.device, *, framing: Framing, workers: int
+        self,
+        pictures: Pictures,
+        side: int,
+        device: torch.device,
+        *,
+        resize_mode: ResizeMode,
+        workers: int,
     ) -> None:
         super().__init__(side, device)
         self.pictures = pictures
-        self.framing: Framing = framing
+        self.resize_mode: ResizeMode = resize_mode
         self.workers = workers
 
     def __len__(self) -> int:
@@ -102,11 +108,11 @@ class StreamedSource(PictureSource):
             pool.shutdown(cancel_futures=True)
 
     def _square(self, row: int) -> NDArray[np.uint8]:
-        return framed(self.pictures.load(row), self.side, self.framing)
+        return resize_to_square(self.pictures.load(row), self.side, self.resize_mode)
 
     def _gathered(self, squares: list[Future[NDArray[np.uint8]]]) -> Tensor:
         pixels = torch.from_numpy(np.stack([square.result() for square in squares]))
-        return sent(pixels, self.device)
+        return to_device(pixels, self.device)
 
 
 class SelectedSource(PictureSource):
@@ -128,7 +134,7 @@ def open_source(
     pictures: Pictures | NDArray[np.uint8],
     side: int,
     *,
-    framing: Framing = "whole",
+    resize_mode: ResizeMode = "whole",
     device: str | torch.device = "cpu",
     resident: bool | None = None,
     workers: int | None = None,
@@ -142,7 +148,7 @@ def open_source(
         `Pictures`, or an array (N, height, width, 3) of bytes.
     side
         Side of the squares that batches hold, in pixels.
-    framing
+    resize_mode
         How a picture becomes a square.
     device
         Where batches are wanted.
@@ -160,7 +166,7 @@ def open_source(
     >>> open_source(pictures, 16, quiet=True).batch(np.array([2, 0])).shape
     torch.Size([2, 3, 16, 16])
     """
-    check_framing(framing)
+    check_resize_mode(resize_mode)
     check_arguments(
         {
             "pictures": InstanceOf((np.ndarray, Pictures), "pictures, or an array of them"),
@@ -179,11 +185,11 @@ def open_source(
         pictures = ArrayPictures(pictures)
     device = torch.device(device)
     streamed = StreamedSource(
-        pictures, side, device, framing=framing, workers=workers or available_cores()
+        pictures, side, device, resize_mode=resize_mode, workers=workers or available_cores()
     )
     if resident is None:
         resident = len(pictures) * 3 * side * side <= SHARE_OF_MEMORY * available_memory(device)
     if not resident:
         return streamed
-    squares = decode_squares(pictures, side, framing=framing, workers=workers, quiet=quiet)
+    squares = decode_squares(pictures, side, resize_mode=resize_mode, workers=workers, quiet=quiet)
     return ResidentSource(torch.from_numpy(squares).to(device))

@@ -22,8 +22,8 @@ class HeadOutputs(NamedTuple):
     reconstruction
         For each layer 0, 1, …: how much of a feature its projection loses, ‖f − f̂‖² / ‖f‖², (B,),
         or empty.
-    turns
-        By how many quarters pictures are turned, (B, 4); None from networks that do not tell.
+    rotations
+        Logits of rotation prediction, (B, 4); None from networks that do not predict it.
     joint
         Classes and layers side by side, (B, p + Σ r_l), where a head computed them at once.
     """
@@ -32,7 +32,7 @@ class HeadOutputs(NamedTuple):
     layers: tuple[Tensor, ...] = ()
     auxiliary: tuple[Tensor, ...] = ()
     reconstruction: tuple[Tensor, ...] = ()
-    turns: Tensor | None = None
+    rotations: Tensor | None = None
     joint: Tensor | None = None
 
     def rows(self, chosen: slice) -> HeadOutputs:
@@ -46,6 +46,6 @@ class HeadOutputs(NamedTuple):
             tuple(logits[chosen] for logits in self.layers),
             tuple(logits[chosen] for logits in self.auxiliary),
             tuple(errors[chosen] for errors in self.reconstruction),
-            cut(self.turns),
+            cut(self.rotations),
             cut(self.joint),
         )

@@ -43,7 +43,7 @@ class FeatureNetwork(nn.Module):
             )
         self.backbone = backbone
         self.head = head
-        self.turns: nn.Linear | None = None
+        self.rotation_head: nn.Linear | None = None
 
     def forward(self, pictures: Tensor, shares: Tensor | None = None) -> HeadOutputs:
         """Return logits for pictures (B, 3, H, W), mixed where shares of manifold mixup are given.
@@ -57,10 +57,14 @@ class FeatureNetwork(nn.Module):
         outputs: HeadOutputs = (
             self.head(features, maps) if self.head.uses_maps else self.head(features)
         )
-        return outputs if self.turns is None else outputs._replace(turns=self.turns(features))
+        return (
+            outputs
+            if self.rotation_head is None
+            else outputs._replace(rotations=self.rotation_head(features))
+        )
 
-    def add_turns(self) -> None:
-        """Also tell by how many quarters a picture is turned, until `drop_turns`.
+    def add_rotation_head(self) -> None:
+        """Add rotation prediction (RotNet), four quarter turns, until `drop_rotation_head`.
 
         The layer serves training alone. It starts from zeros, so that there is nothing to draw: it
         learns itself before it teaches the features.
@@ -69,11 +73,11 @@ class FeatureNetwork(nn.Module):
         layer = nn.Linear(self.backbone.d_f, 4, device="meta").to_empty(device=first.device)
         for weight in layer.parameters():
             nn.init.zeros_(weight)
-        self.turns = layer
+        self.rotation_head = layer
 
-    def drop_turns(self) -> None:
-        """Be without the layer of `add_turns` again."""
-        self.turns = None
+    def drop_rotation_head(self) -> None:
+        """Be without the layer of `add_rotation_head` again."""
+        self.rotation_head = None
 
     def features(self, pictures: Tensor) -> Tensor:
         """Return the features of pictures (B, 3, H, W), (B, d_f)."""
@@ -88,7 +92,7 @@ class FeatureNetwork(nn.Module):
         return self.head.scores(features, semantics, maps)
 
     def parameter_groups(self, lr: float, head_multiplier: float = 10.0) -> list[dict[str, Any]]:
-        """Return groups for an optimiser: new layers learn faster than the backbone.
+        """Return groups for an optimizer: new layers learn faster than the backbone.
 
         Frozen parameters (``requires_grad=False``) are left out.
 
@@ -104,7 +108,9 @@ class FeatureNetwork(nn.Module):
                 f"lr and head_multiplier must be above 0: got {lr} and {head_multiplier}"
             )
         rates = {"backbone": lr, "head": lr * head_multiplier}
-        new = nn.ModuleList([self.head] if self.turns is None else [self.head, self.turns])
+        new = nn.ModuleList(
+            [self.head] if self.rotation_head is None else [self.head, self.rotation_head]
+        )
         modules = {"backbone": self.backbone, "head": new}
         groups = [
             {

@@ -23,7 +23,7 @@ def compile_backbone(backbone: Backbone, recipe: Recipe) -> None:
         for all of them.
     """
     mode = recipe.compiled if isinstance(recipe.compiled, str) else None
-    few = recipe.first_side is None or recipe.resize_stages is not None
+    few = recipe.initial_image_size is None or recipe.resize_stages is not None
     backbone.model.compile(mode=mode, dynamic=False if few else None)
 
 

@@ -1,4 +1,4 @@
-"""A patch of its neighbour pasted into every picture, whose labels then share the loss (CutMix)."""
+"""CutMix (Yun et al. 2019): a box of its neighbor in every image; labels share the loss."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import Tensor
 from zerokin.errors import InvalidInput
 from zerokin.features.networks.mixup import neighbours
 from zerokin.features.training.recipe import Recipe
-from zerokin.features.training.rng import patch_generator
+from zerokin.features.training.rng import cutmix_generator
 
 
 @dataclass(frozen=True)
-class Patch:
-    """Where in all pictures of a step something is pasted, in shares of their side.
+class CutMixBox:
+    """Box of CutMix, the same in all images of a step, in shares of their side.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ class Patch:
 
     Examples
     --------
-    >>> patch = Patch(0.5, 0.0, 1.0, 0.5)
-    >>> patch.pixels(8), patch.share(8)
+    >>> box = CutMixBox(0.5, 0.0, 1.0, 0.5)
+    >>> box.pixels(8), box.share(8)
     ((slice(4, 8, None), slice(0, 4, None)), 0.25)
     """
 
@@ -35,7 +35,7 @@ class Patch:
     right: float
 
     def pixels(self, side: int) -> tuple[slice, slice]:
-        """Return its rows and columns in pictures of a side."""
+        """Return its rows and columns in images of a side."""
         top, left, bottom, right = (
             round(rim * side) for rim in (self.top, self.left, self.bottom, self.right)
         )
@@ -48,10 +48,10 @@ class Patch:
         return height * width / side**2
 
 
-def draw_patch(probability: float, *, seed: int, step: int) -> Patch | None:
-    """Draw the patch of a step, with the proportions of a picture; None where it has none.
+def draw_cutmix_box(probability: float, *, seed: int, step: int) -> CutMixBox | None:
+    """Draw the CutMix box of a step, with the proportions of an image; None where it has none.
 
-    The share of the area is even in 0 … 1 for patches that end within the picture, and the centre
+    The share of the area is even in 0 … 1 for boxes that end within the image, and the center
     is anywhere in it.
 
     Parameters
@@ -61,17 +61,17 @@ def draw_patch(probability: float, *, seed: int, step: int) -> Patch | None:
     seed, step
         Decide what is drawn, whatever device and process ask.
     """
-    u = torch.rand(4, generator=patch_generator(seed=seed, step=step), dtype=torch.float64)
+    u = torch.rand(4, generator=cutmix_generator(seed=seed, step=step), dtype=torch.float64)
     chance, area, y, x = u.tolist()
     if chance >= probability:
         return None
     half = area**0.5 / 2
-    return Patch(max(y - half, 0.0), max(x - half, 0.0), min(y + half, 1.0), min(x + half, 1.0))
+    return CutMixBox(max(y - half, 0.0), max(x - half, 0.0), min(y + half, 1.0), min(x + half, 1.0))
 
 
-def pasted(view: Tensor, patch: Patch) -> Tensor:
-    """Return pictures (B, 3, S, S), each with its neighbour's pixels where the patch is."""
-    rows, columns = patch.pixels(view.shape[-1])
+def apply_cutmix(view: Tensor, box: CutMixBox) -> Tensor:
+    """Return images (B, 3, S, S), each with its neighbor's pixels within the box."""
+    rows, columns = box.pixels(view.shape[-1])
     result = view.clone()
     result[:, :, rows, columns] = neighbours(view[:, :, rows, columns])
     return result
@@ -79,9 +79,9 @@ def pasted(view: Tensor, patch: Patch) -> Tensor:
 
 def check_pairs(recipe: Recipe, part_size: int) -> None:
     """Refuse parts of a batch that do not fall into pairs, where CutMix or mixup need them."""
-    what = "patches go" if recipe.patches else "manifold_mixup goes"
-    if (recipe.patches or recipe.manifold_mixup) and part_size % 2:
+    what = "cutmix_prob goes" if recipe.cutmix_prob else "manifold_mixup goes"
+    if (recipe.cutmix_prob or recipe.manifold_mixup) and part_size % 2:
         raise InvalidInput(
-            f"{what} from picture to picture in pairs, but a process learns from {part_size:,} "
+            f"{what} from image to image in pairs, but a process learns from {part_size:,} "
             "at a time: give an even batch_size, or change accumulation"
         )

@@ -1,4 +1,4 @@
-"""A running average of a network's weights, which often does better than the last ones."""
+"""Exponential moving average (EMA) of a network's weights (Polyak & Juditsky 1992)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import torch
 from torch import Tensor, nn
 
 
-class WeightAverage:
-    """Average all weights and statistics of a network over the steps of its training.
+class WeightEMA:
+    """Exponential moving average of all weights and statistics of a network over its steps.
 
     Parameters
     ----------
     network
         What to average; the average starts from its present weights.
     decay
-        Share of the old average that a step keeps, once there have been enough of them.
+        Share of the old average that a step keeps (0.999 is usual), once there have been enough
+        of them.
     """
 
     def __init__(self, network: nn.Module, decay: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from zerokin.compute.device import sent
+from zerokin.compute.device import to_device
 from zerokin.features.training.rng import mixup_rng
 
 
@@ -51,7 +51,7 @@ class Mixup:
         """
         shares = torch.ones(places, rows)
         shares[self.place, :mixed] = self.share
-        return sent(shares, torch.device(device))
+        return to_device(shares, torch.device(device))
 
 
 NOWHERE = Mixup(place=0, share=1.0)

@@ -53,7 +53,7 @@ class Objective:
         outputs: HeadOutputs,
         labels: Labels,
         *,
-        turns: Tensor | None = None,
+        rotations: Tensor | None = None,
         taught: Tensor | None = None,
         others: tuple[float, Labels] | None = None,
         copies: int = 0,
@@ -66,16 +66,16 @@ class Objective:
             What the network answers to B pictures.
         labels
             Of these pictures, without copies.
-        turns
-            By how many quarters each picture is turned, (B,), where the network tells that, too;
-            each copy, where there are copies.
+        rotations
+            Rotation labels, by how many quarters each image is turned, (B,), where the network
+            predicts them; of each copy, where there are copies.
         taught
             A teacher's logits of the classes, (B, p), where there is a teacher.
         others
             Where something else is in the pictures, too (CutMix, mixup): its share, and its labels.
         copies
-            Turned copies of the pictures, at the end of the outputs. Their loss, that of their
-            turns included, counts as much as the recipe's ``turns`` say.
+            Rotated copies of the images, at the end of the outputs. Their loss, that of their
+            rotation included, has the weight ``rotation_weight``.
         """
         recipe = self.recipe
         if copies:
@@ -85,13 +85,13 @@ class Objective:
             outputs = outputs.rows(slice(n, None))
             part, _ = self._labelled(outputs, labels, None if taught is None else taught[n:], None)
             parts["copies"] = part.detach()
-            total = total + recipe.turns * part
+            total = total + recipe.rotation_weight * part
         else:
             total, parts = self._labelled(outputs, labels, taught, others)
-        if outputs.turns is not None and turns is not None:
-            part = functional.cross_entropy(outputs.turns, turns)
-            parts["turns"] = part.detach()
-            total = total + recipe.turns * part
+        if outputs.rotations is not None and rotations is not None:
+            part = functional.cross_entropy(outputs.rotations, rotations)
+            parts["rotation"] = part.detach()
+            total = total + recipe.rotation_weight * part
         return total, parts
 
     def _labelled(

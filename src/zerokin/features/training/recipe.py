@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal, get_args
 
+from zerokin.aliases import RECIPE, accept_old_names, renamed
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.input.augmentation import Augmentation
 from zerokin.parameters import (
@@ -22,16 +23,16 @@ from zerokin.parameters import (
     plain,
 )
 
-Optimiser = Literal["sgd", "adamw"]
+Optimizer = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
 Precision = Literal["auto", "float32", "bfloat16"]
 CompileMode = Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
 
 LATER: dict[str, Any] = {
     "compiled": False,
-    "first_side": None,
-    "turns": 0.0,
-    "patches": 0.0,
+    "initial_image_size": None,
+    "rotation_weight": 0.0,
+    "cutmix_prob": 0.0,
     "distillation": 0.0,
     "temperature": 4.0,
     "manifold_mixup": 0.0,
@@ -43,6 +44,7 @@ LATER: dict[str, Any] = {
 """Options that recipes did not always have, with the values that change nothing."""
 
 
+@accept_old_names(RECIPE)
 @dataclass(frozen=True)
 class Recipe:
     """Settings of a training.
@@ -57,10 +59,10 @@ class Recipe:
         Learning rate of the backbone.
     head_multiplier
         Learning rate of the head, whose layers are new, as a multiple of it.
-    optimiser
-        ``"sgd"``, with Nesterov's momentum, as in the paper; or ``"adamw"``.
+    optimizer
+        Optimizer: ``"sgd"``, with Nesterov's momentum, as in the paper; or ``"adamw"``.
     momentum, weight_decay
-        Of the optimiser; AdamW has its own momenta.
+        Of the optimizer; AdamW has its own momenta.
     schedule
         ``"cosine"`` falls to 0, ``"steps"`` falls to a tenth at each milestone, ``"constant"``
         stays, as in the paper.
@@ -77,50 +79,55 @@ class Recipe:
         λ of every superclass layer: one number for all, or one each from the lowest up.
     reconstruction
         μ: weight of self-reconstruction, in mode end-to-end.
-    turns
-        Weight of telling by how many quarters a picture is turned: above 0, half of every batch is
-        turned, by 90, 180 and 270 degrees in equal parts, and the network learns to tell, too.
-        With ``manifold_mixup`` the batch itself stays upright: turned copies of all of it, a
-        quarter each by 0, 90, 180 and 270 degrees, are shown beside, and this is the weight of
-        their own loss, too (S2M2, Mangla et al. 2020; EASY, Bendou et al. 2022: 0.5).
+    rotation_weight
+        Weight of the rotation-prediction loss (RotNet, Gidaris et al. 2018): above 0, half of every
+        batch is rotated, by 90, 180 and 270 degrees in equal parts, and the network learns to
+        predict by how much, too. With ``manifold_mixup`` the batch itself stays upright: rotated
+        copies of all of it, a quarter each by 0, 90, 180 and 270 degrees, are shown beside, and
+        this is the weight of their own loss, too (S2M2, Mangla et al. 2020; EASY, Bendou et al.
+        2022: 0.5).
     manifold_mixup
         α of manifold mixup (Verma et al. 2019), 0 for none: in every step, samples and their
         neighbours are interpolated by λ ~ Beta(α, α), at the input or between two blocks of the
-        backbone, and so are the losses of classes and superclasses. Steps with ``patches`` have
-        none. S2M2 has 2.
+        backbone, and so are the losses of classes and superclasses. Steps with CutMix
+        (``cutmix_prob``) have none. S2M2 has 2.
     label_smoothing
-        Share of every label that all labels have in common, in classes and superclasses.
-    patches
-        Probability that a step pastes a patch of its neighbour into every picture; the labels of
-        both then share the loss by area (CutMix, Yun et al. 2019).
+        Label smoothing (Szegedy et al. 2016): share of every label that all labels have in
+        common, in classes and superclasses.
+    cutmix_prob
+        Probability that a step applies CutMix (Yun et al. 2019): a box of its neighbor replaces
+        part of every image, and the labels of both share the loss by area.
     distillation, temperature
-        Share a of the classes' loss that a teacher has, and the temperature T of its answers:
-        (1 − a) × cross-entropy + a T² × KL(teacher ‖ network).
-    side
-        Side of the pictures the network sees in training; None for the backbone's own.
-    first_side
-        Side in the first epoch, from which it grows evenly to ``side`` in the last: smaller
-        pictures are faster, and what they teach early serves larger ones (progressive resizing);
-        None for no growth.
+        Knowledge distillation (Hinton et al. 2015): share a of the classes' loss that a teacher
+        has, and the temperature T of its answers: (1 − a) × cross-entropy + a T² × KL(teacher ‖
+        network).
+    image_size
+        Side of the square images that the network sees in training, in pixels; None for the
+        backbone's own.
+    initial_image_size
+        Progressive resizing (Howard 2018): image size in the first epoch, from which it grows
+        evenly to ``image_size`` in the last. Smaller images are faster, and what they teach early
+        serves larger ones. None for no growth.
     resize_stages
-        Equally long stages of one side each in which pictures grow from ``first_side`` to
-        ``side``, so that a compiled backbone is compiled that often; None for a growth from epoch
-        to epoch.
+        Equally long stages of one size each in which images grow from ``initial_image_size`` to
+        ``image_size``, so that a compiled backbone is compiled that often; None for a growth from
+        epoch to epoch.
     augmentation
-        How pictures are varied.
+        Data augmentation: random resized crops, flips and color jitter.
     precision
         ``"bfloat16"`` where the device is fast at it; ``"auto"`` takes it on GPUs that have it.
     compiled
         Compile the backbone before it learns (`torch.compile`), which takes half a minute; or a
         mode of `torch.compile`, such as ``"reduce-overhead"`` (CUDA graphs) or ``"max-autotune"``.
-        ``benchmarks/training_step.py`` tells whether that pays: with ``first_side`` it did not
-        on an H200, where ResNet-12's steps were slower once they were compiled for any side.
+        ``benchmarks/training_step.py`` tells whether that pays: with ``initial_image_size`` it did
+        not on an H200, where ResNet-12's steps were slower once they were compiled for any size.
     accumulation
         Parts into which a batch is cut when it does not fit into memory at once.
     clip_norm
         Longest gradient; None for any.
-    average
-        Decay of a running average of the weights, which then takes their place; 0 for none.
+    ema_decay
+        Decay of the exponential moving average (EMA) of the weights, which takes their place at
+        the end; 0 for none.
     frozen_batch_norm
         Keep the statistics of batch normalisation as they are.
     seed
@@ -131,7 +138,7 @@ class Recipe:
     batch_size: int = 64
     lr: float = 0.002
     head_multiplier: float = 10.0
-    optimiser: Optimiser = "sgd"
+    optimizer: Optimizer = "sgd"
     momentum: float = 0.9
     weight_decay: float = 1e-4
     schedule: Schedule = "cosine"
@@ -142,21 +149,21 @@ class Recipe:
     head_first: int = 0
     layer_weight: float | tuple[float, ...] = 0.3
     reconstruction: float = 0.0
-    turns: float = 0.0
+    rotation_weight: float = 0.0
     manifold_mixup: float = 0.0
     label_smoothing: float = 0.0
-    patches: float = 0.0
+    cutmix_prob: float = 0.0
     distillation: float = 0.0
     temperature: float = 4.0
-    side: int | None = None
-    first_side: int | None = None
+    image_size: int | None = None
+    initial_image_size: int | None = None
     resize_stages: int | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
     precision: Precision = "auto"
     compiled: bool | CompileMode = False
     accumulation: int = 1
     clip_norm: float | None = None
-    average: float = 0.0
+    ema_decay: float = 0.0
     frozen_batch_norm: bool = False
     seed: int = 0
 
@@ -165,7 +172,7 @@ class Recipe:
         "batch_size": Integer(1),
         "lr": Real(0, closed="neither"),
         "head_multiplier": Real(0, closed="neither"),
-        "optimiser": OneOf(get_args(Optimiser)),
+        "optimizer": OneOf(get_args(Optimizer)),
         "momentum": Real(0, 1, closed="left"),
         "weight_decay": Real(0),
         "schedule": OneOf(get_args(Schedule)),
@@ -176,14 +183,14 @@ class Recipe:
         "head_first": Real(0),
         "layer_weight": Several(Real(0), alone=True),
         "reconstruction": Real(0),
-        "turns": Real(0),
+        "rotation_weight": Real(0),
         "manifold_mixup": Real(0),
         "label_smoothing": Real(0, 1, closed="left"),
-        "patches": Real(0, 1),
+        "cutmix_prob": Real(0, 1),
         "distillation": Real(0, 1),
         "temperature": Real(0, closed="neither"),
-        "side": Optional(Integer(1)),
-        "first_side": Optional(Integer(1)),
+        "image_size": Optional(Integer(1)),
+        "initial_image_size": Optional(Integer(1)),
         "resize_stages": Optional(Integer(2)),
         "augmentation": InstanceOf(Augmentation, "an Augmentation"),
         "precision": OneOf(get_args(Precision)),
@@ -194,7 +201,7 @@ class Recipe:
         ),
         "accumulation": Integer(1),
         "clip_norm": Optional(Real(0, closed="neither")),
-        "average": Real(0, 1, closed="left"),
+        "ema_decay": Real(0, 1, closed="left"),
         "frozen_batch_norm": Boolean(),
         "seed": Integer(0),
     }
@@ -206,11 +213,12 @@ class Recipe:
             several = isinstance(value, list | tuple)
             own = tuple(map(plain, value)) if several else plain(value)
             object.__setattr__(self, name, own)
-        if self.resize_stages is not None and self.first_side is None:
+        if self.resize_stages is not None and self.initial_image_size is None:
             raise InvalidInput(
-                f"resize_stages {self.resize_stages} needs first_side, from which pictures grow"
+                f"resize_stages {self.resize_stages} needs initial_image_size, from which images "
+                "grow"
             )
-        self.check_growth(self.side)
+        self.check_growth(self.image_size)
         self._check_restarts()
 
     def _check_restarts(self) -> None:
@@ -227,11 +235,12 @@ class Recipe:
                 f"{self.restart_epochs} epochs"
             )
 
-    def check_growth(self, side: int | None) -> None:
-        """Refuse a first side that is above the one that pictures grow to, where that is known."""
-        if self.first_side is not None and side is not None and self.first_side > side:
+    def check_growth(self, image_size: int | None) -> None:
+        """Refuse an initial image size above the one that images grow to, where that is known."""
+        first = self.initial_image_size
+        if first is not None and image_size is not None and first > image_size:
             raise InvalidInput(
-                f"first_side {self.first_side} is above the side it grows to, {side}: "
+                f"initial_image_size {first} is above the size it grows to, {image_size}: "
                 "give a smaller one"
             )
 
@@ -283,10 +292,12 @@ class Recipe:
         Traceback (most recent call last):
         zerokin.errors.InvalidInput: unknown setting 'epoch'; did you mean 'epochs'? ...
         """
+        if isinstance(settings, Mapping):
+            settings = renamed(RECIPE, settings, "recipe")
         given = _known(settings, cls, "")
         if "augmentation" in given:
-            varied = _known(given["augmentation"], Augmentation, "augmentation.")
-            given["augmentation"] = Augmentation(**varied)
+            augmentation = _known(given["augmentation"], Augmentation, "augmentation.")
+            given["augmentation"] = Augmentation(**augmentation)
         return cls(**given)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-ORDER, VARIATION, DROPOUT, PATCH, MIXUP = 0, 1, 2, 3, 4
+ORDER, AUGMENTATION, DROPOUT, CUTMIX, MIXUP = 0, 1, 2, 3, 4
 CPU = torch.device("cpu")
 
 
@@ -21,14 +21,14 @@ def epoch_order(n: int, *, seed: int, epoch: int) -> NDArray[np.int64]:
     return np.random.default_rng([seed, ORDER, epoch]).permutation(n)
 
 
-def variation_generator(*, seed: int, step: int) -> torch.Generator:
-    """Return the generator from which the variations of a step's pictures are drawn."""
-    return torch.Generator().manual_seed(_mixed(seed, VARIATION, step))
+def augmentation_generator(*, seed: int, step: int) -> torch.Generator:
+    """Return the generator from which a step's data augmentation is drawn."""
+    return torch.Generator().manual_seed(_mixed(seed, AUGMENTATION, step))
 
 
-def patch_generator(*, seed: int, step: int) -> torch.Generator:
-    """Return the generator from which the patch of a step is drawn."""
-    return torch.Generator().manual_seed(_mixed(seed, PATCH, step))
+def cutmix_generator(*, seed: int, step: int) -> torch.Generator:
+    """Return the generator from which the CutMix box of a step is drawn."""
+    return torch.Generator().manual_seed(_mixed(seed, CUTMIX, step))
 
 
 def mixup_rng(*, seed: int, step: int) -> np.random.Generator:

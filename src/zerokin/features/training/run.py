@@ -12,32 +12,32 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from zerokin.compute.device import sent
+from zerokin.compute.device import to_device
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.input.sources import PictureSource, Rows
 from zerokin.features.networks.mixup import neighbours
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.weight_files import read_weights, save_weights
 from zerokin.features.training import checkpoint
-from zerokin.features.training.batches import Batches
+from zerokin.features.training.batch_sampler import BatchSampler
 from zerokin.features.training.compact import compress, expand
 from zerokin.features.training.compilation import compile_backbone
 from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.distillation import Teacher, check_teacher
 from zerokin.features.training.distributed import leading, make_accelerator
-from zerokin.features.training.ema import WeightAverage
+from zerokin.features.training.ema import WeightEMA
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
 from zerokin.features.training.loss_sums import LossSums
 from zerokin.features.training.objective import Labels, Objective
-from zerokin.features.training.optimiser import make_optimiser
+from zerokin.features.training.optimizer import make_optimizer
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Progress, Targets, TrainingPaused
 from zerokin.features.training.rng import seed_dropout
 from zerokin.features.training.schedule import rate
-from zerokin.features.training.synchronised import SynchronisedBatchNorm
-from zerokin.features.training.views import Shown, Views
+from zerokin.features.training.sync_batch_norm import SyncBatchNorm
+from zerokin.features.training.training_batch import BatchAugmenter, TrainingBatch
 
 BEST = "best.safetensors"
 CHECKPOINT_SECONDS = 300.0
@@ -67,7 +67,7 @@ class TrainingRun:
         self.device: torch.device = self.accelerator.device
         self.leads: bool = self.accelerator.is_main_process
         self.processes: int = self.accelerator.num_processes
-        self.batches = Batches(
+        self.sampler = BatchSampler(
             len(source),
             batch_size=recipe.batch_size,
             seed=recipe.seed,
@@ -75,24 +75,24 @@ class TrainingRun:
             processes=self.processes,
             process=self.accelerator.process_index,
         )
-        self.steps_per_epoch = self.batches.per_epoch
+        self.steps_per_epoch = self.sampler.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
-        side = recipe.side or network.backbone.input_size
+        image_size = recipe.image_size or network.backbone.input_size
         places = network.backbone.mixup_places
-        self.views = Views(recipe, self.batches, side, self.device, places)
+        self.augmenter = BatchAugmenter(recipe, self.sampler, image_size, self.device, places)
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
-        network.drop_turns()
-        if recipe.turns:
-            network.add_turns()
+        network.drop_rotation_head()
+        if recipe.rotation_weight:
+            network.add_rotation_head()
         network.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         if recipe.compiled:
             compile_backbone(network.backbone, recipe)
         self.shared = self.accelerator.prepare(network)
         # Not wrapped as the network is: Accelerate looks for packages on disk in every step of one.
-        self.optimiser = make_optimiser(network, recipe, self.device)
-        self.average = WeightAverage(network, recipe.average) if recipe.average else None
+        self.optimizer = make_optimizer(network, recipe, self.device)
+        self.ema = WeightEMA(network, recipe.ema_decay) if recipe.ema_decay else None
         self.objective = Objective(network, recipe)
         autocast = self.accelerator.autocast
         self.teacher = None if teacher is None else Teacher(teacher, self.device, autocast)
@@ -109,12 +109,13 @@ class TrainingRun:
         if path is None or not path.exists():
             return
         groups, state = checkpoint.load_checkpoint(path)
+        groups, state = checkpoint.under_new_names(groups, state)
         try:
             refuse_other(state["fingerprint"], self.fingerprint, path)
             self.network.load_state_dict(groups["network"])
-            checkpoint.restore_optimiser(self.optimiser, expand(groups.get("optimiser", {})))
-            if self.average is not None:
-                self.average.load(groups["average"])
+            checkpoint.restore_optimizer(self.optimizer, expand(groups.get("optimizer", {})))
+            if self.ema is not None:
+                self.ema.load(groups["ema"])
             self.progress = Progress(**state["progress"])
             self.progress.check(self.total_steps)
         except ZerokinError:
@@ -129,11 +130,11 @@ class TrainingRun:
         self.saved = time.perf_counter()
         if self.folder is None or not self.leads:
             return
-        memory = checkpoint.optimiser_tensors(self.optimiser)
+        memory = checkpoint.optimizer_tensors(self.optimizer)
         groups = {
             "network": self.network.state_dict(),
-            "optimiser": compress(memory) if self.compact else memory,
-            "average": {} if self.average is None else self.average.tensors,
+            "optimizer": compress(memory) if self.compact else memory,
+            "ema": {} if self.ema is None else self.ema.tensors,
         }
         state = {"fingerprint": self.fingerprint, "progress": asdict(self.progress)}
         checkpoint.save_checkpoint(self.folder / checkpoint.NAME, groups, state)
@@ -153,12 +154,12 @@ class TrainingRun:
         self._training_mode()
         sums = LossSums()
         carried = dict(progress.sums)
-        feed = self.source.batches(r for _, _, r in self.batches.of_epoch(number, first=first))
-        plan = self.batches.of_epoch(number, first=first)
+        feed = self.source.batches(r for _, _, r in self.sampler.of_epoch(number, first=first))
+        plan = self.sampler.of_epoch(number, first=first)
         self.saved = time.perf_counter()
-        synchronised = SynchronisedBatchNorm() if self.processes > 1 else nullcontext()
+        synchronised = SyncBatchNorm() if self.processes > 1 else nullcontext()
         for step in range(first, (number + 1) * self.steps_per_epoch):
-            for group in self.optimiser.param_groups:
+            for group in self.optimizer.param_groups:
                 group["lr"] = rate(self.recipe, step, self.steps_per_epoch, group=group["name"])
             losses = LossSums()
             for _ in range(self.recipe.accumulation):
@@ -168,8 +169,8 @@ class TrainingRun:
             self.update()
             sums.add_all(losses)
             progress.step = step + 1
-            if self.average is not None:
-                self.average.update(progress.step)
+            if self.ema is not None:
+                self.ema.update(progress.step)
             display.at(progress.step, number + 1)
             if progress.step % log_every == 0:
                 shown = self._means(losses)
@@ -209,7 +210,7 @@ class TrainingRun:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         seconds = time.perf_counter() - self.started
-        shown = (progress.step - self.first) * self.batches.size
+        shown = (progress.step - self.first) * self.sampler.size
         number = progress.step // self.steps_per_epoch
         score = None if validate is None else self._validated(validate)
         epoch = Epoch(
@@ -238,12 +239,12 @@ class TrainingRun:
 
     def finish(self, *, best: bool) -> None:
         """Leave the network with the weights that count."""
-        if self.average is not None:
-            self.average._swap()
+        if self.ema is not None:
+            self.ema._swap()
         if best and self.progress.best_epoch:
             if self.folder is not None:
                 self.accelerator.wait_for_everyone()
-                self.kept = read_weights(self.folder / BEST)
+                self.kept = checkpoint.under_new_layers(read_weights(self.folder / BEST))
             self.network.load_state_dict(self.kept)
         self.network.eval()
         self.accelerator.wait_for_everyone()
@@ -253,7 +254,7 @@ class TrainingRun:
 
         What only training needs of it is gone, too.
         """
-        self.network.drop_turns()
+        self.network.drop_rotation_head()
         # Reading shows other batches in another mode: it would be compiled all over again.
         self.network.backbone.model._compiled_call_impl = None
         for name in ("forward", "_original_forward"):
@@ -261,14 +262,14 @@ class TrainingRun:
 
     def rates(self) -> dict[str, float]:
         """Return the learning rates of the latest step."""
-        return {group["name"]: group["lr"] for group in self.optimiser.param_groups}
+        return {group["name"]: group["lr"] for group in self.optimizer.param_groups}
 
     def learn_from(self, pictures: Tensor, rows: Rows, step: int, part: int) -> dict[str, Tensor]:
         """Add the gradient of one part of a batch; return its losses."""
         if self.recipe.compiled and self.device.type == "cuda":
             # What CUDA graphs left in memory in the step before may be written over.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
-        shown = self.views.of(pictures, step, part)
+        batch = self.augmenter.make_batch(pictures, step, part)
         seed_dropout(
             seed=self.recipe.seed,
             step=step,
@@ -276,28 +277,28 @@ class TrainingRun:
             part=part,
             device=self.device,
         )
-        return self.backward(shown, rows, last=part == self.recipe.accumulation - 1)
+        return self.backward(batch, rows, last=part == self.recipe.accumulation - 1)
 
-    def backward(self, shown: Shown, rows: Rows, *, last: bool = True) -> dict[str, Tensor]:
-        """Pass what is shown of some pictures through the network and back; return the losses."""
+    def backward(self, batch: TrainingBatch, rows: Rows, *, last: bool = True) -> dict[str, Tensor]:
+        """Pass a batch through the network and back; return the losses."""
         accumulation = self.recipe.accumulation
-        index = sent(torch.from_numpy(rows), self.device)
-        shares = shown.shares(self.views.places)
-        taught = None if self.teacher is None else self.teacher(shown.view, shares)
+        index = to_device(torch.from_numpy(rows), self.device)
+        shares = batch.shares(self.augmenter.places)
+        taught = None if self.teacher is None else self.teacher(batch.view, shares)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
-            outputs = self.shared(shown.view, shares)
+            outputs = self.shared(batch.view, shares)
             labels = Labels(self.targets.classes[index], self.targets.layers[index])
-            share = shown.others_share()
+            share = batch.others_share()
             others = (
                 None if share is None else (share, Labels(*(neighbours(given) for given in labels)))
             )
             loss, parts = self.objective(
                 outputs,
                 labels,
-                turns=shown.turns,
+                rotations=batch.rotations,
                 taught=taught,
                 others=others,
-                copies=shown.copies,
+                copies=batch.copies,
             )
             losses = {"total": loss, **parts}
             if accumulation > 1:
@@ -309,8 +310,8 @@ class TrainingRun:
         """Take a step along the gradients."""
         if self.recipe.clip_norm is not None:
             nn.utils.clip_grad_norm_(self.shared.parameters(), self.recipe.clip_norm)
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
 
     def _training_mode(self) -> None:
         self.shared.train()
@@ -321,12 +322,12 @@ class TrainingRun:
 
     def _validated(self, validate: Validate) -> float:
         self.network.eval()
-        with self.average.in_place() if self.average is not None else nullcontext():
+        with self.ema.in_place() if self.ema is not None else nullcontext():
             # Every process must stop after the same epoch: one score counts.
             return leading(self.accelerator, float(validate(self.network)))
 
     def _keep_best(self) -> None:
-        with self.average.in_place() if self.average is not None else nullcontext():
+        with self.ema.in_place() if self.ema is not None else nullcontext():
             if self.folder is None:
                 self.kept = {k: v.detach().clone() for k, v in self.network.state_dict().items()}
             elif self.leads:

@@ -77,7 +77,9 @@ def restarted_cosine(epoch: float, period: int, *, decay: float = 1.0, warmup: f
     return float(decay**cycle * 0.5 * (1 + cos(pi * (since - skipped) / (period - skipped))))
 
 
-def side_at(epoch: int, epochs: int, *, first: int, last: int, stages: int | None = None) -> int:
+def image_size_at(
+    epoch: int, epochs: int, *, first: int, last: int, stages: int | None = None
+) -> int:
     """Return the side of the pictures in an epoch, counted from 0: even growth, by fours.
 
     Parameters
@@ -91,15 +93,15 @@ def side_at(epoch: int, epochs: int, *, first: int, last: int, stages: int | Non
 
     Examples
     --------
-    >>> [side_at(epoch, 5, first=60, last=84) for epoch in range(5)]
+    >>> [image_size_at(epoch, 5, first=60, last=84) for epoch in range(5)]
     [60, 64, 72, 80, 84]
-    >>> side_at(0, 1, first=60, last=84)
+    >>> image_size_at(0, 1, first=60, last=84)
     84
-    >>> [side_at(epoch, 5, first=60, last=84, stages=2) for epoch in range(5)]
+    >>> [image_size_at(epoch, 5, first=60, last=84, stages=2) for epoch in range(5)]
     [60, 60, 60, 84, 84]
     """
     if stages is not None:
-        return side_at(epoch * stages // epochs, min(stages, epochs), first=first, last=last)
+        return image_size_at(epoch * stages // epochs, min(stages, epochs), first=first, last=last)
     if epoch >= epochs - 1:
         return last
     if epoch == 0:

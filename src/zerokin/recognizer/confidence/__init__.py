@@ -1,15 +1,29 @@
 """From scores to answers a person can use: how sure, how specific, and when to say none."""
 
+from zerokin.aliases import former
 from zerokin.recognizer.confidence.answering import NONE_OF_THESE, Answer, answer
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
-from zerokin.recognizer.confidence.hedging import ANYTHING, HedgedAnswers, hedge
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
+from zerokin.recognizer.confidence.selective_prediction import (
+    ANYTHING,
+    SelectiveAnswers,
+    predict_selectively,
+)
 
 __all__ = [
     "ANYTHING",
     "NONE_OF_THESE",
     "Answer",
-    "AnswerCalibration",
-    "HedgedAnswers",
+    "ConfidenceModel",
+    "SelectiveAnswers",
     "answer",
-    "hedge",
+    "predict_selectively",
 ]
+
+__getattr__ = former(
+    __name__,
+    {
+        "AnswerCalibration": "ConfidenceModel",
+        "HedgedAnswers": "SelectiveAnswers",
+        "hedge": "predict_selectively",
+    },
+)

@@ -11,11 +11,11 @@ from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.parameters import InstanceOf, check_arguments
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
 from zerokin.recognizer.confidence.confidence import probabilities
-from zerokin.recognizer.confidence.hedging import ANYTHING, SHARE, hedge
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.novelty import typicality
 from zerokin.recognizer.confidence.scored import Values
+from zerokin.recognizer.confidence.selective_prediction import ANYTHING, SHARE, predict_selectively
 
 if TYPE_CHECKING:
     from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassifier
@@ -52,7 +52,7 @@ class Answer:
 def answer(
     model: ZeroShotClassifier,
     X: Any,
-    calibration: AnswerCalibration,
+    calibration: ConfidenceModel,
     *,
     candidates: Candidates = None,
     hierarchy: ClassHierarchy | None = None,
@@ -74,7 +74,7 @@ def answer(
     hierarchy
         The superclasses that the calibration was learned with; the classifier's by default.
     max_risk
-        As for `zerokin.recognizer.confidence.hedging.hedge`.
+        As for `zerokin.recognizer.confidence.selective_prediction.predict_selectively`.
     """
     from sklearn.utils.validation import check_is_fitted
 
@@ -83,7 +83,7 @@ def answer(
     check_arguments(
         {
             "model": InstanceOf(ZeroShotClassifier, "a fitted ZeroShotClassifier"),
-            "calibration": InstanceOf(AnswerCalibration, "an AnswerCalibration"),
+            "calibration": InstanceOf(ConfidenceModel, "a ConfidenceModel"),
             "max_risk": SHARE,
         },
         model=model,
@@ -104,7 +104,7 @@ def answer(
     known = KnownClasses(model.classes_, model.semantics_)
     chosen = candidate_positions(wanted, known, model.seen_)
     scores = everything[:, chosen]
-    given = hedge(scores, tree, chosen, calibration, max_risk)
+    given = predict_selectively(scores, tree, chosen, calibration, max_risk)
     shares: Values = probabilities(scores, calibration.temperature)
     best = shares.argmax(axis=1)
     novel = calibration.novelty.rejects(typicality(everything))

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.ancestors import find_ancestors, wrong_answers
 from zerokin.recognizer.confidence.confidence import probabilities
-from zerokin.recognizer.confidence.hedging import ladder_risks
-from zerokin.recognizer.confidence.ladder import ladder, wrong_answers
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.scored import Scored, Values
+from zerokin.recognizer.confidence.selective_prediction import ancestor_risks
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class RiskCoverage:
 def risk_coverage(
     samples: Scored,
     hierarchy: ClassHierarchy | None,
-    calibration: AnswerCalibration,
+    calibration: ConfidenceModel,
     *,
     superclasses: bool = True,
 ) -> RiskCoverage:
@@ -68,13 +68,13 @@ def risk_coverage(
     samples
         Scores, candidates and true classes.
     hierarchy, calibration
-        As for `zerokin.recognizer.confidence.hedging.hedge`.
+        As for `zerokin.recognizer.confidence.selective_prediction.predict_selectively`.
     superclasses
         False leaves only the class or "anything", for comparison.
     """
     shares = probabilities(samples.scores, calibration.temperature)
-    steps = ladder(shares, hierarchy, samples.candidates)
-    risks = ladder_risks(steps, calibration.risk_maps)
+    steps = find_ancestors(shares, hierarchy, samples.candidates)
+    risks = ancestor_risks(steps, calibration.risk_maps)
     wrong = wrong_answers(steps, hierarchy, samples)
     told = steps.information
     if not superclasses:

@@ -34,7 +34,7 @@ class RiskMap:
 
     Examples
     --------
-    >>> steps = RiskMap.of([0.2, 0.3, 0.8, 0.9], wrong=[True, True, False, False])
+    >>> steps = RiskMap.from_samples([0.2, 0.3, 0.8, 0.9], wrong=[True, True, False, False])
     >>> steps.probability, steps.risk            # (2 + 1) / (2 + 1) and (0 + 1) / (2 + 1)
     ((0.2, 0.8), (1.0, 0.333...))
     >>> steps.at([0.1, 0.79, 0.8, 1.0]).round(3)
@@ -58,7 +58,7 @@ class RiskMap:
         refuse_unordered("probability", self.probability, "risk", self.risk, orders=(1, -1))
 
     @classmethod
-    def of(
+    def from_samples(
         cls, probability: ArrayLike, wrong: ArrayLike, weights: ArrayLike | None = None
     ) -> RiskMap:
         """Learn from held-out answers: their probability (n,) and whether they are wrong (n,).

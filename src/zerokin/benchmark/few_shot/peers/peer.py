@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zerokin.classifiers.finite_scores import finite_scores
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
-from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.features.scaler import FeatureScaler
 from zerokin.matrices import real_array, refuse_too_large
 from zerokin.parameters import Ranges, check_parameters
 from zerokin.selection.method import FEATURE_NORMALISATIONS
@@ -40,7 +40,7 @@ class BaseClasses:
 
     raw_features: Array
     labels: NDArray[np.int64]
-    normaliser: FeatureNormaliser
+    normaliser: FeatureScaler
 
     @cached_property
     def features(self) -> Array:
@@ -84,7 +84,7 @@ class FewShotPeer(ABC):
     reference
         Who proposed it, and where.
     normalisations
-        Steps of `FeatureNormaliser` to choose from: all of them, unless the method names its own.
+        Steps of `FeatureScaler` to choose from: all of them, unless the method names its own.
     grid
         Values of the hyper-parameters to choose from on validation classes.
     """

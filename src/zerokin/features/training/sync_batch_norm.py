@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 
-class SynchronisedBatchNorm(TorchFunctionMode):
+class SyncBatchNorm(TorchFunctionMode):
     """While active, `torch.nn.functional.batch_norm` averages over all processes.
 
     torch's own `SyncBatchNorm` runs on GPUs only and takes the place of modules; this one leaves

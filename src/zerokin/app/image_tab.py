@@ -12,7 +12,7 @@ from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths, upload_reader
 from zerokin.errors import ZerokinError
-from zerokin.recognizer import Recogniser
+from zerokin.recognizer import Recognizer
 from zerokin.recognizer.answering import Question
 
 CANDIDATES = {"All": "all", "Never seen": "unseen", "Seen": "seen"}
@@ -34,7 +34,7 @@ def named_picture(
     try:
         question = Question(
             CANDIDATES[candidates],
-            max_risk=max_risk if service.recogniser.calibrations else None,
+            max_risk=max_risk if service.recognizer.calibrations else None,
             unseen_bias=unseen_bias,
         )
         answer = service.ask(upload_reader(Path(path)), Path(path).name, question).result()
@@ -43,21 +43,21 @@ def named_picture(
         return note_html(one_line(error), kind="bad")
 
 
-def most_bias(recogniser: Recogniser) -> float:
+def most_bias(recognizer: Recognizer) -> float:
     """Return how far the leaning can go: enough to turn any answer, yet fine to set.
 
     Probabilities are a softmax of scores over a temperature, so a few temperatures are decisive.
     """
-    calibration = next(iter(recogniser.calibrations.values()), None)
+    calibration = next(iter(recognizer.calibrations.values()), None)
     if calibration is None:
         return MOST_BIAS
     return float(f"{TEMPERATURES * calibration.temperature:.1g}")
 
 
-def picture_tab(service: Service) -> None:
+def image_tab(service: Service) -> None:
     """Lay the tab out."""
-    calibrated = bool(service.recogniser.calibrations)
-    most = most_bias(service.recogniser)
+    calibrated = bool(service.recognizer.calibrations)
+    most = most_bias(service.recognizer)
     with gr.Row():
         with gr.Column(scale=2, min_width=240):
             picture = gr.Image(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zerokin.errors import ZerokinError
-from zerokin.features.normaliser import FeatureNormaliser, whitening
+from zerokin.features.scaler import FeatureScaler, whitening
 
 RNG = np.random.default_rng(0)
 F = RNG.normal(size=(60, 8)) @ RNG.normal(size=(8, 8)) + 3
@@ -28,7 +28,7 @@ def test_whitening_is_the_inverse_root_of_the_shrunken_within_class_scatter():
 
 
 def test_steps_are_learned_on_training_features_and_applied_in_order():
-    normaliser = FeatureNormaliser("power-centre-whiten2-unit")
+    normaliser = FeatureScaler("power-centre-whiten2-unit")
     trained = normaliser.fit_transform(F, LABELS)
     root = np.sign(F) * abs(F) ** 0.5
     mean = root.mean(axis=0)
@@ -41,22 +41,22 @@ def test_steps_are_learned_on_training_features_and_applied_in_order():
 
 def test_order_of_samples_and_names_of_classes_do_not_matter():
     order = RNG.permutation(60)
-    one = FeatureNormaliser("whiten1-unit").fit(F, LABELS).transform(NEW)
-    other = FeatureNormaliser("whiten1-unit").fit(F[order], 10 - LABELS[order]).transform(NEW)
+    one = FeatureScaler("whiten1-unit").fit(F, LABELS).transform(NEW)
+    other = FeatureScaler("whiten1-unit").fit(F[order], 10 - LABELS[order]).transform(NEW)
     np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 def test_none_changes_nothing_and_zero_rows_stay():
-    assert FeatureNormaliser("none").fit(F, LABELS).transform(NEW) is NEW
+    assert FeatureScaler("none").fit(F, LABELS).transform(NEW) is NEW
     zeros = np.zeros((1, 8))
-    assert np.array_equal(FeatureNormaliser("unit").fit(F, LABELS).transform(zeros), zeros)
+    assert np.array_equal(FeatureScaler("unit").fit(F, LABELS).transform(zeros), zeros)
     one_each = np.arange(60)
     assert np.array_equal(whitening(F, one_each, shrinkage=1), np.eye(8))
 
 
 def test_float32_stays_float32():
     small = F.astype(np.float32)
-    assert FeatureNormaliser("power-centre-whiten1-unit").fit_transform(small, LABELS).dtype == "f4"
+    assert FeatureScaler("power-centre-whiten1-unit").fit_transform(small, LABELS).dtype == "f4"
 
 
 @pytest.mark.parametrize(
@@ -71,5 +71,5 @@ def test_float32_stays_float32():
 )
 def test_wrong_steps_are_named(steps, line):
     with pytest.raises(ZerokinError) as refusal:
-        FeatureNormaliser(steps)
+        FeatureScaler(steps)
     assert line in str(refusal.value)

@@ -9,14 +9,18 @@ from hypothesis import strategies as st
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.ancestors import find_ancestors
 from zerokin.recognizer.confidence.confidence import probabilities
-from zerokin.recognizer.confidence.hedging import ANYTHING, hedge, learn_risk_maps
-from zerokin.recognizer.confidence.ladder import ladder
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.risk_map import RiskMap
 from zerokin.recognizer.confidence.scored import Scored
+from zerokin.recognizer.confidence.selective_prediction import (
+    ANYTHING,
+    learn_risk_maps,
+    predict_selectively,
+)
 
 TREE = ClassHierarchy(
     [[0, 0, 1, 1, 2, 3, 3, 4], [0, 0, 0, 0, 1, 1, 1, 2]],
@@ -27,7 +31,7 @@ PLAIN = RiskMap(tuple(np.linspace(0, 1, 1001)), tuple(1 - np.linspace(0, 1, 1001
 
 
 def calibrated(risk_maps=(PLAIN,) * 3, temperature=1.0):
-    return AnswerCalibration(
+    return ConfidenceModel(
         "unseen", temperature, tuple(risk_maps), OverallRisk((), ()), NoveltyRule(None, 0.0)
     )
 
@@ -35,7 +39,9 @@ def calibrated(risk_maps=(PLAIN,) * 3, temperature=1.0):
 def said(shares, max_risk, candidates=range(8), **calibration):
     """Names of the answers for class probabilities."""
     scores = np.log(np.atleast_2d(shares))
-    answers = hedge(scores, TREE, np.array(candidates), calibrated(**calibration), max_risk)
+    answers = predict_selectively(
+        scores, TREE, np.array(candidates), calibrated(**calibration), max_risk
+    )
     return answers.names(TREE)
 
 
@@ -96,7 +102,7 @@ def brute_force(scores, candidates, calibration, max_risk):
 def test_answers_equal_a_walk_up_the_tree(seed):
     candidates, scores, calibration = random_case(seed)
     for max_risk in (0.0, 0.2, 0.5, 0.8, 1.0):
-        answers = hedge(scores, TREE, candidates, calibration, max_risk)
+        answers = predict_selectively(scores, TREE, candidates, calibration, max_risk)
         for i, row in enumerate(scores):
             expected = brute_force(row, candidates, calibration, max_risk)
             assert (answers.layer[i], answers.node[i]) == expected
@@ -106,8 +112,8 @@ def test_answers_equal_a_walk_up_the_tree(seed):
 @settings(max_examples=100, deadline=None)
 def test_a_smaller_risk_is_never_more_specific_and_never_contradicts(seed, one, other):
     candidates, scores, calibration = random_case(seed)
-    cautious = hedge(scores, TREE, candidates, calibration, min(one, other))
-    bold = hedge(scores, TREE, candidates, calibration, max(one, other))
+    cautious = predict_selectively(scores, TREE, candidates, calibration, min(one, other))
+    bold = predict_selectively(scores, TREE, candidates, calibration, max(one, other))
     assert (cautious.layer >= bold.layer).all()
     assert (cautious.probability >= bold.probability - 1e-12).all()
     for i in range(len(scores)):
@@ -120,10 +126,10 @@ def test_a_smaller_risk_is_never_more_specific_and_never_contradicts(seed, one, 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_risk_accepted_gives_the_best_class_and_none_gives_all_candidates(seed):
     candidates, scores, calibration = random_case(seed)
-    bold = hedge(scores, TREE, candidates, calibration, 1.0)
+    bold = predict_selectively(scores, TREE, candidates, calibration, 1.0)
     assert (bold.layer == 0).all()
     assert (bold.node == candidates[scores.argmax(axis=1)]).all()
-    safe = hedge(scores, TREE, candidates, calibration, 0.0)
+    safe = predict_selectively(scores, TREE, candidates, calibration, 0.0)
     assert safe.probability == pytest.approx(1)
     assert (safe.risk == 0).all()
 
@@ -132,7 +138,7 @@ def test_any_risk_accepted_gives_the_best_class_and_none_gives_all_candidates(se
 def test_probabilities_of_children_sum_to_the_parent(seed):
     candidates, scores, calibration = random_case(seed)
     shares = probabilities(scores, calibration.temperature)
-    steps = ladder(shares, TREE, candidates)
+    steps = find_ancestors(shares, TREE, candidates)
     for layer in (1, 2):
         for i in range(len(scores)):
             node = int(steps.node[layer, i])
@@ -160,12 +166,12 @@ def test_the_superclass_of_all_candidates_is_said_rather_than_anything():
 def test_without_a_hierarchy_there_is_the_class_or_anything():
     scores = np.log([[0.7, 0.2, 0.1]])
     for max_risk, layer in ((0.31, 0), (0.2, 1)):
-        answers = hedge(scores, None, np.arange(3), calibrated([PLAIN]), max_risk)
+        answers = predict_selectively(scores, None, np.arange(3), calibrated([PLAIN]), max_risk)
         assert answers.layer.tolist() == [layer]
 
 
 def test_information_counts_candidates():
-    steps = ladder(np.array([[0.4, 0.3, 0.2, 0.1]]), TREE, np.array([0, 1, 2, 4]))
+    steps = find_ancestors(np.array([[0.4, 0.3, 0.2, 0.1]]), TREE, np.array([0, 1, 2, 4]))
     # lynx, cat (2 of 4), mammal (3 of 4), anything
     expected = [1, 1 - np.log(2) / np.log(4), 1 - np.log(3) / np.log(4), 0]
     assert steps.information[:, 0] == pytest.approx(expected)
@@ -203,20 +209,25 @@ def test_risk_maps_equal_the_min_max_formula(seed):
     errors = np.add.reduceat(wrong, starts, dtype=float)
     expected = np.repeat(falling((errors + 1) / (n + 1), n.astype(float)), n)
     order = rng.permutation(40)
-    assert RiskMap.of(p[order], wrong[order]).at(p) == pytest.approx(expected)
+    assert RiskMap.from_samples(p[order], wrong[order]).at(p) == pytest.approx(expected)
 
 
 def test_risk_maps_care_for_weights_but_not_their_scale():
     rng = np.random.default_rng(1)
     p, wrong, weights = rng.uniform(size=80), rng.uniform(size=80) < 0.3, rng.uniform(size=80)
-    one, other = RiskMap.of(p, wrong, weights), RiskMap.of(p, wrong, 7 * weights)
+    one, other = (
+        RiskMap.from_samples(p, wrong, weights),
+        RiskMap.from_samples(p, wrong, 7 * weights),
+    )
     assert one.risk == pytest.approx(other.risk)
     weights[:40] = 0
-    assert RiskMap.of(p, wrong, weights) == RiskMap.of(p[40:], wrong[40:], weights[40:])
+    assert RiskMap.from_samples(p, wrong, weights) == RiskMap.from_samples(
+        p[40:], wrong[40:], weights[40:]
+    )
 
 
 def test_without_samples_everything_is_a_risk():
-    assert RiskMap.of([], []).at([0.0, 1.0]).tolist() == [1.0, 1.0]
+    assert RiskMap.from_samples([], []).at([0.0, 1.0]).tolist() == [1.0, 1.0]
 
 
 def test_risks_learned_on_one_half_hold_on_the_other():
@@ -229,7 +240,9 @@ def test_risks_learned_on_one_half_hold_on_the_other():
     halves = [Scored(scores[k::2], np.arange(8), truth[k::2]) for k in (0, 1)]
     maps = learn_risk_maps(halves[:1], TREE, 0.3)
     for max_risk in (0.1, 0.2, 0.4):
-        answers = hedge(halves[1].scores, TREE, np.arange(8), calibrated(maps, 0.3), max_risk)
+        answers = predict_selectively(
+            halves[1].scores, TREE, np.arange(8), calibrated(maps, 0.3), max_risk
+        )
         risky = answers.risk > 0.5 * max_risk
         for some in (np.ones(4000, dtype=bool), risky):
             right = [

@@ -1,10 +1,12 @@
-"""What is said of one picture, as plain data that JSON can hold."""
+"""What is said of one image, as plain data that JSON can hold."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from zerokin.aliases import ANSWER, accept_old_names
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class Superclass:
 
 
 @dataclass(frozen=True)
-class HedgedAnswer:
-    """The most specific answer within the risk accepted.
+class SelectiveAnswer:
+    """Selective prediction: the most specific answer within the risk accepted.
 
     Parameters
     ----------
@@ -55,32 +57,34 @@ class Kin:
     examples: tuple[bytes, ...] = ()
 
 
+@accept_old_names(ANSWER)
 @dataclass(frozen=True)
-class PictureAnswer:
-    """What a `Recogniser` says of one picture.
+class ImageAnswer:
+    """What a `Recognizer` says of one image.
 
     Parameters
     ----------
-    picture
-        What the picture is called: its path, or its number.
+    image
+        What the image is called: its path, or its number.
     ranked
         The best candidates, best first.
     superclasses
         Those of the best class, from the top down.
-    hedged
-        The answer at the risk accepted; None where no ``max_risk`` was given.
+    selective
+        Selective prediction (Geifman & El-Yaniv 2017): the answer at the risk accepted;
+        None where no ``max_risk`` was given.
     kin
         The seen classes nearest to the best class.
-    none_of_these
-        Whether the picture is like no known class.
+    out_of_distribution
+        Whether the image is like no known class.
     """
 
-    picture: str
+    image: str
     ranked: tuple[RankedClass, ...]
     superclasses: tuple[Superclass, ...] = ()
-    hedged: HedgedAnswer | None = None
+    selective: SelectiveAnswer | None = None
     kin: tuple[Kin, ...] = ()
-    none_of_these: bool = False
+    out_of_distribution: bool = False
 
     @property
     def best(self) -> RankedClass:
@@ -89,8 +93,8 @@ class PictureAnswer:
 
     @property
     def name(self) -> str:
-        """The hedged answer where one was asked for, otherwise the best class."""
-        return self.best.name if self.hedged is None else self.hedged.name
+        """The selective answer where one was asked for, otherwise the best class."""
+        return self.best.name if self.selective is None else self.selective.name
 
     def to_dict(self, *, examples: bool = False) -> dict[str, Any]:
         """Return the answer as plain data for JSON.
@@ -103,7 +107,7 @@ class PictureAnswer:
         Examples
         --------
         >>> okapi = RankedClass("okapi", 0.2, None, seen=False)
-        >>> PictureAnswer("a.jpg", (okapi,)).to_dict()["answer"]
+        >>> ImageAnswer("a.jpg", (okapi,)).to_dict()["answer"]
         'okapi'
         """
         plain = asdict(self)
@@ -112,27 +116,30 @@ class PictureAnswer:
             if examples:
                 kin["examples"] = [data_address(jpeg) for jpeg in own.examples]
         lists = {name: list(plain[name]) for name in ("ranked", "superclasses", "kin")}
-        return {"picture": self.picture, "answer": self.name, **plain, **lists}
+        found = {"image": self.image, "answer": self.name, **plain, **lists}
+        # As earlier versions called them: beside the new names for one version.
+        return {**found, **{old: found[new] for old, new in ANSWER.items()}}
 
 
+@accept_old_names(ANSWER)
 @dataclass(frozen=True)
-class UnreadablePicture:
-    """A picture that could not be read, and why.
+class UnreadableImage:
+    """An image that could not be read, and why.
 
     Parameters
     ----------
-    picture
+    image
         Its name.
     error
         Why, in one line.
     """
 
-    picture: str
+    image: str
     error: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return picture and error as plain data for JSON."""
-        return asdict(self)
+        """Return image and error as plain data for JSON."""
+        return {**asdict(self), "picture": self.image}
 
 
 def data_address(jpeg: bytes) -> str:

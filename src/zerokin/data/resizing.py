@@ -11,10 +11,12 @@ from PIL import Image
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.parameters import SIDE, InstanceOf, check_arguments
 
-Framing = Literal["whole", "centre"]
+ResizeMode = Literal["whole", "centre"]
 
 
-def framed(picture: Image.Image, side: int, framing: Framing = "whole") -> NDArray[np.uint8]:
+def resize_to_square(
+    picture: Image.Image, side: int, resize_mode: ResizeMode = "whole"
+) -> NDArray[np.uint8]:
     """Return a picture as a square, (3, side, side).
 
     Parameters
@@ -23,13 +25,13 @@ def framed(picture: Image.Image, side: int, framing: Framing = "whole") -> NDArr
         Upright, RGB.
     side
         In pixels.
-    framing
+    resize_mode
         ``"whole"``: all of the picture, stretched to a square. ``"centre"``: its largest centred
         square, in its true proportions.
 
     Examples
     --------
-    >>> framed(Image.new("RGB", (40, 20), "red"), 10).shape
+    >>> resize_to_square(Image.new("RGB", (40, 20), "red"), 10).shape
     (3, 10, 10)
     """
     check_arguments(
@@ -37,12 +39,12 @@ def framed(picture: Image.Image, side: int, framing: Framing = "whole") -> NDArr
         picture=picture,
         side=side,
     )
-    check_framing(framing)
+    check_resize_mode(resize_mode)
     if picture.mode != "RGB":
         raise InvalidInput(f"picture must be in RGB: got {picture.mode}")
     width, height = picture.size
     box = (0.0, 0.0, float(width), float(height))
-    if framing == "centre":
+    if resize_mode == "centre":
         edge = min(width, height)
         left, top = (width - edge) / 2, (height - edge) / 2
         box = (left, top, left + edge, top + edge)
@@ -52,11 +54,11 @@ def framed(picture: Image.Image, side: int, framing: Framing = "whole") -> NDArr
     return np.ascontiguousarray(np.asarray(square).transpose(2, 0, 1))
 
 
-def check_framing(framing: str) -> None:
-    """Refuse a framing that does not exist."""
-    known = get_args(Framing)
-    if framing not in known:
+def check_resize_mode(resize_mode: str) -> None:
+    """Refuse a resize mode that does not exist."""
+    known = get_args(ResizeMode)
+    if resize_mode not in known:
         raise InvalidInput(
-            f"unknown framing {shown(framing)}{did_you_mean(framing, known)} "
+            f"unknown resize_mode {shown(resize_mode)}{did_you_mean(resize_mode, known)} "
             f"(known: {', '.join(known)})"
         )

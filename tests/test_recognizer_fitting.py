@@ -1,4 +1,4 @@
-"""From pictures to a recogniser: what is learned from what, and what has no say."""
+"""From pictures to a recognizer: what is learned from what, and what has no say."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.training import Recipe
 from zerokin.metrics.accuracy import per_class_top1
-from zerokin.recognizer import fit_recogniser
+from zerokin.recognizer import fit_recognizer
 from zerokin.recognizer.confidence.fitting import fit_answers
 from zerokin.recognizer.fold_features import FoldFeatures
 
@@ -26,42 +26,42 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def recogniser(folder):
+def recognizer(folder):
     return fitted(folder)
 
 
-def features_of(recogniser, dataset):
-    return recogniser.learner.transform(dataset.pictures)
+def features_of(recognizer, dataset):
+    return recognizer.learner.transform(dataset.pictures)
 
 
-def test_the_classifier_is_the_one_that_features_alone_would_give(folder, recogniser):
+def test_the_classifier_is_the_one_that_features_alone_would_give(folder, recognizer):
     dataset = zerokin.load_dataset(f"folder={folder}")
-    features = features_of(recogniser, dataset)
-    params = recogniser.classifier.get_params()
+    features = features_of(recognizer, dataset)
+    params = recognizer.classifier.get_params()
     train = dataset.split.train
     alone = ZeroShotClassifier(**params).fit(
         features[train], dataset.training_labels(), semantics=dataset.classes
     )
-    assert np.allclose(alone.prototypes_, recogniser.classifier.prototypes_)
-    assert recogniser.classifier.hierarchy_.sizes == alone.hierarchy_.sizes
+    assert np.allclose(alone.prototypes_, recognizer.classifier.prototypes_)
+    assert recognizer.classifier.hierarchy_.sizes == alone.hierarchy_.sizes
     calibration = fit_answers(
         dataset.with_inputs(features), params, candidates="unseen", quiet=True
     )
-    assert calibration.temperature == pytest.approx(recogniser.calibrations["unseen"].temperature)
-    assert calibration.novelty == recogniser.calibrations["unseen"].novelty
+    assert calibration.temperature == pytest.approx(recognizer.calibrations["unseen"].temperature)
+    assert calibration.novelty == recognizer.calibrations["unseen"].novelty
 
 
-def test_metrics_of_test_pictures_are_those_of_its_answers(folder, recogniser):
+def test_metrics_of_test_pictures_are_those_of_its_answers(folder, recognizer):
     dataset = zerokin.load_dataset(f"folder={folder}")
     names = np.array(dataset.classes.names)
-    split, found = dataset.split, recogniser.metrics["test"]
+    split, found = dataset.split, recognizer.metrics["test"]
     for rows, candidates, metric in (
         (split.test_unseen, "unseen", "unseen_among_unseen"),
         (split.test_unseen, "all", "unseen_among_all"),
         (split.test_seen, "all", "seen_among_all"),
     ):
         files = [folder / dataset.pictures.names[row] for row in rows]
-        answers = recogniser.recognise(files, candidates=candidates, k=1)
+        answers = recognizer.recognize(files, candidates=candidates, k=1)
         named = dataset.classes.index([answer.best.name for answer in answers])
         assert found[metric] == pytest.approx(
             per_class_top1(dataset.evaluation_labels(rows), named)
@@ -69,28 +69,28 @@ def test_metrics_of_test_pictures_are_those_of_its_answers(folder, recogniser):
     assert found["harmonic_mean"] <= max(found["seen_among_all"], found["unseen_among_all"])
 
 
-def test_test_pictures_have_no_say(folder, recogniser, tmp_path):
+def test_test_pictures_have_no_say(folder, recognizer, tmp_path):
     changed = shutil.copytree(folder, tmp_path / "animals")
     for path in (changed / "test").glob("*/*.png"):
         Image.new("RGB", (50, 50), "blue").save(path)
     other = fitted(changed)
-    assert other.metrics["test"] != recogniser.metrics["test"]
-    assert other.metrics["validation"] == recogniser.metrics["validation"]
-    assert other.calibrations == recogniser.calibrations
-    assert np.array_equal(other.classifier.prototypes_, recogniser.classifier.prototypes_)
+    assert other.metrics["test"] != recognizer.metrics["test"]
+    assert other.metrics["validation"] == recognizer.metrics["validation"]
+    assert other.calibrations == recognizer.calibrations
+    assert np.array_equal(other.classifier.prototypes_, recognizer.classifier.prototypes_)
 
 
-def test_without_test_pictures_nothing_is_measured(folder, recogniser, tmp_path):
+def test_without_test_pictures_nothing_is_measured(folder, recognizer, tmp_path):
     changed = shutil.copytree(folder, tmp_path / "animals")
     shutil.rmtree(changed / "test")
     other = fitted(changed)
     assert other.metrics["test"] is None
-    assert other.calibrations == recogniser.calibrations
+    assert other.calibrations == recognizer.calibrations
 
 
-def test_choosing_hyper_parameters_is_better_on_the_folds(folder, recogniser):
+def test_choosing_hyper_parameters_is_better_on_the_folds(folder, recognizer):
     tuned = fitted(folder, tune=True, calibrated=False)
-    before, after = recogniser.metrics["validation"], tuned.metrics["validation"]
+    before, after = recognizer.metrics["validation"], tuned.metrics["validation"]
     assert after["tried"] > 50
     assert after["harmonic_mean"] >= before["harmonic_mean"]
     assert tuned.calibrations == {}
@@ -100,24 +100,24 @@ def test_with_few_classes_it_says_what_it_does_without(tmp_path):
     few = write_critter_folder(tmp_path / "few", n_seen=4, n_unseen=2, n_pictures=2, n_test=1)
     dataset = zerokin.load_dataset(f"folder={few}")
     with pytest.warns(ZerokinWarning, match="too few seen classes"):
-        recogniser = fit_recogniser(dataset, learner=SMALL, quiet=True)
-    assert recogniser.calibrations == {}
-    answer = recogniser.recognise(next((few / "test").glob("*/*.png")))[0]
+        recognizer = fit_recognizer(dataset, learner=SMALL, quiet=True)
+    assert recognizer.calibrations == {}
+    answer = recognizer.recognize(next((few / "test").glob("*/*.png")))[0]
     assert answer.best.probability is None
     assert all(step.probability is None for step in answer.superclasses)
-    assert not answer.none_of_these
+    assert not answer.out_of_distribution
     with pytest.raises(InvalidInput, match="max_risk needs calibrated answers"):
-        recogniser.recognise([], max_risk=0.1)
-    recogniser.save(tmp_path / "bundle")
+        recognizer.recognize([], max_risk=0.1)
+    recognizer.save(tmp_path / "bundle")
     assert "no probabilities" in next((tmp_path / "bundle").glob("v-*/README.md")).read_text()
 
 
 def test_what_is_no_picture_or_has_one_class_is_refused(folder):
     dataset = zerokin.load_dataset(f"folder={folder}")
     with pytest.raises(InvalidInput, match="holds features, not pictures"):
-        fit_recogniser(dataset.with_inputs(np.ones((len(dataset), 3))), learner=SMALL)
+        fit_recognizer(dataset.with_inputs(np.ones((len(dataset), 3))), learner=SMALL)
     with pytest.raises(InvalidInput, match="did you mean 'backbone'"):
-        fit_recogniser(dataset, learner={"backbon": "conv4"})
+        fit_recognizer(dataset, learner={"backbon": "conv4"})
 
 
 def test_networks_of_folds_never_see_the_folds_classes(folder, monkeypatch, tmp_path):
@@ -130,9 +130,9 @@ def test_networks_of_folds_never_see_the_folds_classes(folder, monkeypatch, tmp_
         return whole(self, given, **options)
 
     monkeypatch.setattr(FeatureLearner, "fit", watched)
-    recogniser = fit_recogniser(
+    recognizer = fit_recognizer(
         dataset,
-        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, side=32)},
+        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, image_size=32)},
         finetune=True,
         tune=False,
         folder=tmp_path / "training",
@@ -142,18 +142,18 @@ def test_networks_of_folds_never_see_the_folds_classes(folder, monkeypatch, tmp_
     assert trained[0] == seen
     for fold, classes in zip(dataset.split.folds, trained[1:], strict=True):
         assert classes == seen - {dataset.classes.names[i] for i in np.flatnonzero(fold)}
-    assert recogniser.about["notes"] == []
-    assert len(recogniser.learner.history_) == 1
-    again = fit_recogniser(  # goes on from where it ended
+    assert recognizer.about["notes"] == []
+    assert len(recognizer.learner.history_) == 1
+    again = fit_recognizer(  # goes on from where it ended
         dataset,
-        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, side=32)},
+        learner={**SMALL, "mode": "superclass-heads", "recipe": Recipe(epochs=1, image_size=32)},
         finetune=True,
         tune=False,
         folder=tmp_path / "training",
         quiet=True,
     )
     files = sorted((folder / "test").glob("*/*.png"))
-    assert plain(again.recognise(files)) == plain(recogniser.recognise(files))
+    assert plain(again.recognize(files)) == plain(recognizer.recognize(files))
 
 
 def test_folds_get_features_of_their_own(folder):
@@ -167,33 +167,33 @@ def test_folds_get_features_of_their_own(folder):
 
 
 def test_one_network_for_all_folds_is_said_to_flatter(folder):
-    recogniser = fitted(
+    recognizer = fitted(
         folder,
-        learner={**SMALL, "mode": "classes", "recipe": Recipe(epochs=1, side=32)},
+        learner={**SMALL, "mode": "classes", "recipe": Recipe(epochs=1, image_size=32)},
         finetune=True,
         fold_networks=False,
         calibrated=False,
     )
-    assert "has seen the validation classes" in recogniser.about["notes"][0]
+    assert "has seen the validation classes" in recognizer.about["notes"][0]
 
 
-def test_a_folder_keeps_features_and_gives_the_same_recogniser(folder, recogniser, tmp_path):
+def test_a_folder_keeps_features_and_gives_the_same_recogniser(folder, recognizer, tmp_path):
     one = fitted(folder, folder=tmp_path)
     kept = tmp_path / "features.safetensors"
     written = kept.stat().st_mtime_ns
     two = fitted(folder, folder=tmp_path)
     assert kept.stat().st_mtime_ns == written
     files = sorted((folder / "test").glob("*/*.png"))
-    assert plain(one.recognise(files)) == plain(two.recognise(files))
-    assert plain(one.recognise(files)) == plain(recogniser.recognise(files))
+    assert plain(one.recognize(files)) == plain(two.recognize(files))
+    assert plain(one.recognize(files)) == plain(recognizer.recognize(files))
 
 
 def test_a_fitted_network_is_used_as_it_is(folder):
     dataset = zerokin.load_dataset(f"folder={folder}")
     learner = FeatureLearner(**SMALL, recipe=Recipe(seed=7)).prepare(dataset)
-    recogniser = fitted(folder, learner=learner)
-    assert recogniser.learner.network_ is learner.network_
-    assert recogniser.about["notes"] == []
+    recognizer = fitted(folder, learner=learner)
+    assert recognizer.learner.network_ is learner.network_
+    assert recognizer.about["notes"] == []
 
 
 def test_classes_told_in_words_are_encoded_alike_when_fitted_and_when_added(
@@ -213,14 +213,14 @@ def test_classes_told_in_words_are_encoded_alike_when_fitted_and_when_added(
         f'{line.split(",")[0]},{line.split(",")[1]},"tart, {line[:4]} s"' for line in lines[1:]
     ]
     (own / "classes.csv").write_text("\n".join(told))
-    recogniser = fitted(own)
-    recogniser.save(tmp_path / "bundle")
-    loaded = zerokin.Recogniser.load(tmp_path / "bundle")
-    assert loaded.classes.descriptions == recogniser.classes.descriptions
-    assert np.array_equal(loaded.classes.semantics, recogniser.classes.semantics)
+    recognizer = fitted(own)
+    recognizer.save(tmp_path / "bundle")
+    loaded = zerokin.Recognizer.load(tmp_path / "bundle")
+    assert loaded.classes.descriptions == recognizer.classes.descriptions
+    assert np.array_equal(loaded.classes.semantics, recognizer.classes.semantics)
     text = loaded.classes.descriptions[-1]
     loaded.add_class("same text", text=text).save(tmp_path / "bundle")
-    again = zerokin.Recogniser.load(tmp_path / "bundle")
+    again = zerokin.Recognizer.load(tmp_path / "bundle")
     assert np.allclose(again.classifier.semantics_[-1], again.classifier.semantics_[-2])
     assert again.classes.descriptions[-1] == text
     assert set(asked) == {"minilm"}
@@ -232,12 +232,12 @@ def test_a_taxonomy_may_give_the_superclasses_and_classes_still_join(folder, tmp
     dataset = zerokin.load_dataset(f"folder={folder}")
     kinds = [(name.split()[-1],) for name in dataset.classes.names]
     tree = zerokin.ClassHierarchy.from_taxonomy(kinds, names=dataset.classes.names)
-    recogniser = fitted(folder, hierarchy=tree)
-    answer = recogniser.recognise(next((folder / "test").glob("*/*.png")))[0]
+    recognizer = fitted(folder, hierarchy=tree)
+    answer = recognizer.recognize(next((folder / "test").glob("*/*.png")))[0]
     assert [step.name for step in answer.superclasses] == [answer.best.name.split()[-1]]
-    recogniser.add_class("blue prancet", vector=dataset.classes.vectors[-1])
-    position = int(recogniser.classes.index("blue prancet")[0])
-    assert recogniser.hierarchy.labels(1)[position] == recogniser.hierarchy.labels(1)[-2]
+    recognizer.add_class("blue prancet", vector=dataset.classes.vectors[-1])
+    position = int(recognizer.classes.index("blue prancet")[0])
+    assert recognizer.hierarchy.labels(1)[position] == recognizer.hierarchy.labels(1)[-2]
     names = dataset.classes.names
     turned = fitted(folder, hierarchy=tree.select(list(reversed(names))))
     assert turned.hierarchy.names == names

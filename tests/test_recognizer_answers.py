@@ -1,4 +1,4 @@
-"""What a recogniser says of pictures, against the parts it is made of and formulas in NumPy."""
+"""What a recognizer says of pictures, against the parts it is made of and formulas in NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from PIL import Image
 import zerokin
 from own_pictures import critters, fitted, pictures_of, plain, write_critter_folder
 from zerokin.errors import InvalidInput
-from zerokin.recognizer import UnreadablePicture
+from zerokin.recognizer import UnreadableImage
 from zerokin.recognizer.confidence import answer
 
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def recogniser(folder):
+def recognizer(folder):
     return fitted(folder)
 
 
@@ -32,28 +32,28 @@ def files(folder):
     return sorted((folder / "test").glob("*/*.png"))
 
 
-def features_of(recogniser, files):
+def features_of(recognizer, files):
     squares = [np.asarray(Image.open(file).convert("RGB")) for file in files]
-    return recogniser.learner.transform(np.stack(squares))
+    return recognizer.learner.transform(np.stack(squares))
 
 
-def test_ranks_and_scores_are_the_classifiers(recogniser, files):
-    given = recogniser.recognise(files, k=4)
-    names, scores = recogniser.classifier.predict_top_k(
-        features_of(recogniser, files), 4, candidates="all"
+def test_ranks_and_scores_are_the_classifiers(recognizer, files):
+    given = recognizer.recognize(files, k=4)
+    names, scores = recognizer.classifier.predict_top_k(
+        features_of(recognizer, files), 4, candidates="all"
     )
     assert [[one.name for one in a.ranked] for a in given] == names.tolist()
     assert np.allclose([[one.score for one in a.ranked] for a in given], scores, atol=1e-6)
-    assert [a.picture for a in given] == [str(file) for file in files]
+    assert [a.image for a in given] == [str(file) for file in files]
 
 
-def test_probabilities_are_a_softmax_and_sum_up_the_superclasses(recogniser, files):
-    calibration = recogniser.calibrations["all"]
-    scores = recogniser.classifier.decision_function(features_of(recogniser, files))
+def test_probabilities_are_a_softmax_and_sum_up_the_superclasses(recognizer, files):
+    calibration = recognizer.calibrations["all"]
+    scores = recognizer.classifier.decision_function(features_of(recognizer, files))
     odds = np.exp(scores / calibration.temperature)
     shares = odds / odds.sum(axis=1, keepdims=True)
-    tree, names = recogniser.hierarchy, list(recogniser.classes.names)
-    for row, given in enumerate(recogniser.recognise(files, k=99)):
+    tree, names = recognizer.hierarchy, list(recognizer.classes.names)
+    for row, given in enumerate(recognizer.recognize(files, k=99)):
         assert len(given.ranked) == len(names)
         for one in given.ranked:
             assert one.probability == pytest.approx(shares[row, names.index(one.name)], abs=1e-4)
@@ -69,57 +69,58 @@ def test_probabilities_are_a_softmax_and_sum_up_the_superclasses(recogniser, fil
 @pytest.mark.parametrize("kind", ["all", "unseen"])
 @pytest.mark.parametrize("max_risk", [0.0, 0.3, 0.6, 1.0])
 def test_hedged_answers_are_those_of_the_classifier_and_its_calibration(
-    recogniser, files, kind, max_risk
+    recognizer, files, kind, max_risk
 ):
-    given = recogniser.recognise(files, candidates=kind, max_risk=max_risk)
+    given = recognizer.recognize(files, candidates=kind, max_risk=max_risk)
     expected = answer(
-        recogniser.classifier,
-        features_of(recogniser, files),
-        recogniser.calibrations[kind],
+        recognizer.classifier,
+        features_of(recognizer, files),
+        recognizer.calibrations[kind],
         max_risk=max_risk,
     )
     assert [a.name for a in given] == [a.name for a in expected]
-    assert [a.hedged.layer for a in given] == [a.layer for a in expected]
-    assert [a.none_of_these for a in given] == [a.layer is None for a in expected]
+    assert [a.selective.layer for a in given] == [a.layer for a in expected]
+    assert [a.out_of_distribution for a in given] == [a.layer is None for a in expected]
 
 
-def test_something_else_is_none_of_these(recogniser):
+def test_something_else_is_none_of_these(recognizer):
     odd = [np.full((40, 40, 3), [255, 0, 255], np.uint8)]
-    threshold = recogniser.calibrations["all"].novelty.threshold
-    scores = recogniser.classifier.decision_function(recogniser.learner.transform(odd[0][None]))
+    threshold = recognizer.calibrations["all"].novelty.threshold
+    scores = recognizer.classifier.decision_function(recognizer.learner.transform(odd[0][None]))
     outlying = threshold is not None and scores.max() - scores.mean() / 2 < threshold
-    assert recogniser.recognise(odd)[0].none_of_these == outlying
+    assert recognizer.recognize(odd)[0].out_of_distribution == outlying
 
 
-def test_pictures_may_be_paths_images_arrays_or_pictures(recogniser, folder, files):
+def test_pictures_may_be_paths_images_arrays_or_pictures(recognizer, folder, files):
     images = [Image.open(file) for file in files]
     arrays = [np.asarray(image.convert("RGB")) for image in images]
     dataset = zerokin.load_dataset(f"folder={folder}")
-    expected = plain(recogniser.recognise(files))
+    expected = plain(recognizer.recognize(files))
     for given in (map(str, files), images, arrays, np.stack(arrays)):
-        assert plain(recogniser.recognise(given)) == expected
-    assert plain(recogniser.recognise(files[0])) == plain(recogniser.recognise(images[0]))
-    assert len(recogniser.recognise(dataset.pictures)) == len(dataset)
-    assert recogniser.recognise([]) == []
+        assert plain(recognizer.recognize(given)) == expected
+    assert plain(recognizer.recognize(files[0])) == plain(recognizer.recognize(images[0]))
+    assert len(recognizer.recognize(dataset.pictures)) == len(dataset)
+    assert recognizer.recognize([]) == []
 
 
-def test_unreadable_pictures_are_named_and_the_others_answered(recogniser, tmp_path, files):
+def test_unreadable_pictures_are_named_and_the_others_answered(recognizer, tmp_path, files):
     broken = tmp_path / "broken.jpg"
     broken.write_bytes(files[0].read_bytes()[:60])
     missing = tmp_path / "missing.png"
-    given = list(recogniser.recognise_stream([files[0], broken, files[1], missing], batch_size=3))
-    assert [isinstance(one, UnreadablePicture) for one in given] == [False, True, False, True]
+    given = list(recognizer.recognize_stream([files[0], broken, files[1], missing], batch_size=3))
+    assert [isinstance(one, UnreadableImage) for one in given] == [False, True, False, True]
     assert "broken.jpg cannot be decoded" in given[1].error
     assert given[3].to_dict() == {
+        "image": str(missing),
         "picture": str(missing),
         "error": f"cannot read picture {missing}: No such file or directory",
     }
-    assert plain([given[0], given[2]]) == plain(recogniser.recognise(files[:2]))
+    assert plain([given[0], given[2]]) == plain(recognizer.recognize(files[:2]))
     with pytest.raises(InvalidInput, match=r"broken\.jpg cannot be decoded"):
-        recogniser.recognise([files[0], broken])
+        recognizer.recognize([files[0], broken])
 
 
-def test_a_stream_reads_no_further_than_its_batch(recogniser, files):
+def test_a_stream_reads_no_further_than_its_batch(recognizer, files):
     asked = []
 
     def endless():
@@ -127,22 +128,22 @@ def test_a_stream_reads_no_further_than_its_batch(recogniser, files):
             asked.append(None)
             yield files[0]
 
-    answers = recogniser.recognise_stream(endless(), batch_size=4)
+    answers = recognizer.recognize_stream(endless(), batch_size=4)
     for _ in range(5):
         next(answers)
     assert len(asked) == 8
 
 
-def test_bias_moves_answers_between_seen_and_unseen(recogniser, files):
-    towards = recogniser.recognise(files, unseen_bias=9.0)
-    away = recogniser.recognise(files, unseen_bias=-9.0)
+def test_bias_moves_answers_between_seen_and_unseen(recognizer, files):
+    towards = recognizer.recognize(files, unseen_bias=9.0)
+    away = recognizer.recognize(files, unseen_bias=-9.0)
     assert not any(a.best.seen for a in towards)
     assert all(a.best.seen for a in away)
-    unseen = recogniser.recognise(files, candidates="unseen")
+    unseen = recognizer.recognize(files, candidates="unseen")
     assert [a.best.name for a in towards] == [a.best.name for a in unseen]
 
 
-def test_candidates_and_numbers_are_checked_before_any_picture(recogniser):
+def test_candidates_and_numbers_are_checked_before_any_picture(recognizer):
     for options, line in [
         ({"candidates": ["willow prancett"]}, "did you mean 'willow prancet'"),
         ({"candidates": "unsen"}, "did you mean 'unseen'"),
@@ -152,24 +153,24 @@ def test_candidates_and_numbers_are_checked_before_any_picture(recogniser):
         ({"unseen_bias": float("nan")}, "unseen_bias must be a finite number"),
     ]:
         with pytest.raises(InvalidInput, match=line):
-            recogniser.recognise_stream(["nowhere.jpg"], **options)
+            recognizer.recognize_stream(["nowhere.jpg"], **options)
     with pytest.raises(InvalidInput, match="picture 1 is a int"):
-        recogniser.recognise([3])
+        recognizer.recognize([3])
     with pytest.raises(InvalidInput, match="not int"):
-        recogniser.recognise(3)
+        recognizer.recognize(3)
     with pytest.raises(InvalidInput, match=r"picture 1 must be uint8 of shape"):
-        recogniser.recognise([np.zeros((4, 4), np.uint8)])
+        recognizer.recognize([np.zeros((4, 4), np.uint8)])
 
 
-def test_answers_are_json_with_examples_of_kin(recogniser, files):
-    given = recogniser.recognise(files[:1], max_risk=0.5)[0]
+def test_answers_are_json_with_examples_of_kin(recognizer, files):
+    given = recognizer.recognize(files[:1], max_risk=0.5)[0]
     assert json.loads(json.dumps(given.to_dict())) == given.to_dict()
     assert given.to_dict() == {
         **given.to_dict(examples=True),
         "kin": [{"name": kin.name, "similarity": kin.similarity} for kin in given.kin],
     }
     kin = given.to_dict(examples=True)["kin"]
-    seen = set(np.array(recogniser.classes.names)[recogniser.seen])
+    seen = set(np.array(recognizer.classes.names)[recognizer.seen])
     assert len(kin) == 3
     assert {one["name"] for one in kin} <= seen
     for one in kin:
@@ -190,38 +191,38 @@ def test_an_added_class_is_told_by_attributes_as_by_its_vector(folder, files):
     one.add_class("new one", attributes=some)
     other.add_class("new one", vector=vector)
     pictures = pictures_of(position, 3) + [Image.open(file) for file in files]
-    assert plain(one.recognise(pictures)) == plain(other.recognise(pictures))
+    assert plain(one.recognize(pictures)) == plain(other.recognize(pictures))
     assert one.classes.names[-1] == "new one"
     assert not one.seen[-1]
 
 
 def test_a_twin_of_an_unseen_class_scores_as_its_twin(folder, files):
-    recogniser = fitted(folder)
-    twin = recogniser.classes.names[-1]
-    recogniser.add_class("twin", vector=recogniser.classes.vectors[-1])
-    for given in recogniser.recognise(files, k=99):
+    recognizer = fitted(folder)
+    twin = recognizer.classes.names[-1]
+    recognizer.add_class("twin", vector=recognizer.classes.vectors[-1])
+    for given in recognizer.recognize(files, k=99):
         scores = {one.name: one.score for one in given.ranked}
         assert scores["twin"] == pytest.approx(scores[twin], abs=1e-9)
 
 
 def test_adding_and_removing_leaves_no_trace_and_spares_answers_under_way(folder, files):
-    recogniser = fitted(folder)
-    before = recogniser.recognise(files, k=99, max_risk=0.4)
-    under_way = recogniser.recognise_stream(files, k=99, max_risk=0.4, batch_size=2)
+    recognizer = fitted(folder)
+    before = recognizer.recognize(files, k=99, max_risk=0.4)
+    under_way = recognizer.recognize_stream(files, k=99, max_risk=0.4, batch_size=2)
     first = next(under_way)
-    recogniser.add_class("new one", vector=np.ones(80)).add_class("next", vector=np.arange(80.0))
+    recognizer.add_class("new one", vector=np.ones(80)).add_class("next", vector=np.arange(80.0))
     assert plain([first, *under_way]) == plain(before)
-    assert len(recogniser.recognise(files, k=99)[0].ranked) == 15
-    recogniser.remove_class("new one").remove_class("next")
-    assert plain(recogniser.recognise(files, k=99, max_risk=0.4)) == plain(before)
+    assert len(recognizer.recognize(files, k=99)[0].ranked) == 15
+    recognizer.remove_class("new one").remove_class("next")
+    assert plain(recognizer.recognize(files, k=99, max_risk=0.4)) == plain(before)
 
 
 def test_removing_an_unseen_class_leaves_the_scores_of_others(folder, files):
-    recogniser = fitted(folder)
-    gone = recogniser.classes.names[-2]
-    before = recogniser.recognise(files, k=99)
-    recogniser.remove_class(gone)
-    for old, new in zip(before, recogniser.recognise(files, k=99), strict=True):
+    recognizer = fitted(folder)
+    gone = recognizer.classes.names[-2]
+    before = recognizer.recognize(files, k=99)
+    recognizer.remove_class(gone)
+    for old, new in zip(before, recognizer.recognize(files, k=99), strict=True):
         expected = {one.name: one.score for one in old.ranked if one.name != gone}
         assert {one.name: one.score for one in new.ranked} == pytest.approx(expected)
 
@@ -241,8 +242,8 @@ def test_removing_an_unseen_class_leaves_the_scores_of_others(folder, files):
         (lambda r: r.remove_class("honey mumbler"), "was seen in training"),
     ],
 )
-def test_what_cannot_be_added_or_removed_is_said(recogniser, change, line):
-    names = recogniser.classes.names
+def test_what_cannot_be_added_or_removed_is_said(recognizer, change, line):
+    names = recognizer.classes.names
     with pytest.raises(InvalidInput, match=line):
-        change(recogniser)
-    assert recogniser.classes.names == names
+        change(recognizer)
+    assert recognizer.classes.names == names

@@ -17,10 +17,10 @@ from PIL import Image, ImageOps
 from zerokin.compute.machine import available_cores
 from zerokin.data.pictures import Pictures, decode, eight_bit_rgb
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.recognizer.picture_answer import UnreadablePicture
+from zerokin.recognizer.image_answer import UnreadableImage
 
 Picture = str | os.PathLike[str] | Image.Image | NDArray[np.uint8]
-PictureInput = Picture | Iterable[Picture] | Pictures
+ImageInput = Picture | Iterable[Picture] | Pictures
 Frame = Callable[[Image.Image], NDArray[np.uint8]]
 
 
@@ -32,7 +32,7 @@ class Named:
     load: Callable[[], Image.Image]
 
 
-def named_pictures(given: PictureInput) -> Iterator[Named]:
+def named_pictures(given: ImageInput) -> Iterator[Named]:
     """Yield the pictures of an input, none of them read yet.
 
     Parameters
@@ -65,16 +65,16 @@ def named_pictures(given: PictureInput) -> Iterator[Named]:
 
 def decoded_batches(
     pictures: Iterable[Named], frame: Frame, *, batch_size: int
-) -> Iterator[list[tuple[str, NDArray[np.uint8] | UnreadablePicture]]]:
+) -> Iterator[list[tuple[str, NDArray[np.uint8] | UnreadableImage]]]:
     """Yield batches of pictures, each as a square (3, side, side) or as why it has none."""
     if batch_size < 1:
         raise InvalidInput(f"batch_size must be at least 1: got {batch_size}")
 
-    def square(picture: Named) -> tuple[str, NDArray[np.uint8] | UnreadablePicture]:
+    def square(picture: Named) -> tuple[str, NDArray[np.uint8] | UnreadableImage]:
         try:
             return picture.name, frame(picture.load())
         except ZerokinError as error:
-            return picture.name, UnreadablePicture(picture.name, str(error))
+            return picture.name, UnreadableImage(picture.name, str(error))
 
     waiting = iter(pictures)
     with ThreadPoolExecutor(available_cores()) as pool:

@@ -1,4 +1,4 @@
-"""Which pictures a step learns from, and which of them a process and a part of the step have."""
+"""Batch sampler: which images a step learns from, and which a process and a part of it have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zerokin.features.input.sources import Rows
 from zerokin.features.training.rng import epoch_order
 
 
-class Batches:
+class BatchSampler:
     """The batches of a training: functions of seed and step, so that nothing has to be saved.
 
     Parameters
@@ -27,7 +27,7 @@ class Batches:
 
     Examples
     --------
-    >>> batches = Batches(10, batch_size=4, seed=0, parts=2)
+    >>> batches = BatchSampler(10, batch_size=4, seed=0, parts=2)
     >>> batches.per_epoch, batches.share(1)
     (2, slice(2, 4, None))
     >>> [(step, part, len(rows)) for step, part, rows in batches.of_epoch(0, first=1)]

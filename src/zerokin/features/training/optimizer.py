@@ -1,4 +1,4 @@
-"""The optimiser that a recipe asks for."""
+"""The optimizer that a recipe asks for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.training.recipe import Recipe
 
 
-def make_optimiser(
+def make_optimizer(
     network: FeatureNetwork, recipe: Recipe, device: torch.device
 ) -> torch.optim.Optimizer:
     """Return SGD with Nesterov's momentum, or AdamW, over backbone and head.
@@ -25,7 +25,7 @@ def make_optimiser(
     groups = network.parameter_groups(recipe.lr, recipe.head_multiplier)
     # One kernel for all weights of a group, where launching kernels is what takes time.
     fused = device.type == "cuda" or None
-    if recipe.optimiser == "adamw":
+    if recipe.optimizer == "adamw":
         return torch.optim.AdamW(groups, weight_decay=recipe.weight_decay, fused=fused)
     return torch.optim.SGD(
         groups,
