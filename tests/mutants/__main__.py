@@ -68,13 +68,15 @@ def run(folder: Path, given: argparse.Namespace) -> int:
         started = time.perf_counter()
         for outcome in trials.run(tried):
             counts["caught" if outcome.caught else "survived"] += 1
+            counts["hung"] += outcome.hung
             if not outcome.caught:
                 one = outcome.mutant
                 print(f"{one.file}:{one.line} {one.where}: {one.before} → {one.after}", flush=True)
         each = (time.perf_counter() - started) / len(tried)
         print(
-            f"{room:12} caught {counts['caught']} of {len(tried)}, and {counts['equivalent']} "
-            f"equivalent ({each:.1f} s each; {trials.whole:.1f} s without a mutant)",
+            f"{room:12} caught {counts['caught']} of {len(tried)} ({counts['hung']} by the clock), "
+            f"and {counts['equivalent']} equivalent ({each:.1f} s each; "
+            f"{trials.whole:.1f} s without a mutant)",
             flush=True,
         )
         total += counts

@@ -24,11 +24,11 @@ SLOW = (0.03, 0.3)
 
 
 class Outcome(NamedTuple):
-    """How a run ended: whether a test failed (or hung), in how many seconds."""
+    """How a run ended: whether a test failed, or all took longer than the limit allows."""
 
     mutant: Mutant
     caught: bool
-    seconds: float
+    hung: bool
 
 
 class Order:
@@ -109,7 +109,8 @@ class Trials:
                 shutil.copy(SOURCES / mutant.file, copy / "zerokin" / mutant.file)
                 del running[child]
                 free.append(copy)
-                yield Outcome(mutant, not pid or os.waitstatus_to_exitcode(status) != 0, seconds)
+                failed = bool(pid) and os.waitstatus_to_exitcode(status) != 0
+                yield Outcome(mutant, caught=failed or not pid, hung=not pid)
 
     def _fork(self, copy: Path, told: Path | None = None) -> int:
         child = os.fork()
