@@ -44,6 +44,7 @@ from zerokin.recognizer.confidence.fitting import AnswerFitter
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.risk_map import RiskMap
+from zerokin.selection import ClassFoldSearch
 
 NOT_NUMBERS = [np.nan, np.inf, -np.inf, "0.5", "3", None, [1], True, np.True_, 1j, b"1", {}]
 UNKNOWN_DATA = object.__new__(Dataset)  # which nothing may look into before arguments are checked
@@ -58,6 +59,7 @@ USED = {
     FewShotClassifier: lambda **p: FewShotClassifier(**p).fit(X, Y, semantics=Z),
     ProjectionLearner: lambda **p: ProjectionLearner(**p).fit(X, Z, labels=Y),
     FeatureSpectrum: lambda **p: FeatureSpectrum(X, **p),
+    ClassFoldSearch: lambda **p: ClassFoldSearch(**p).fit(Dataset.__new__(Dataset)),
     FeatureNormaliser: made(FeatureNormaliser, steps="unit"),
     Parameters: made(Parameters, alpha=0.5, beta=0.5, epsilon=0.1),
     **{kind: lambda kind=kind, **p: kind(**p).fit(X, Y, Z) for kind in PEERS.values()},
