@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, shown
-from zerokin.features.normaliser import unit_length
+from zerokin.features.scaler import unit_length
 from zerokin.matrices import finite_matrix, real_array
 
 

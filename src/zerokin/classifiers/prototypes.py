@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.residual_correction import length_factor, weigh_residuals
-from zerokin.features.normaliser import unit_length
+from zerokin.features.scaler import unit_length
 
 Matrix = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zerokin._version import __version__
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.errors import InvalidInput, shown
-from zerokin.features.normaliser import Affine, FeatureNormaliser, signed_root, unit_length
+from zerokin.features.scaler import Affine, FeatureScaler, signed_root, unit_length
 from zerokin.files import read_versioned, refuse_other_folder, replacing_folder
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.parameters import check_parameters, plain
@@ -149,8 +149,8 @@ def _load_numbers(path: Path) -> dict[str, np.ndarray]:
     return numbers
 
 
-def _normaliser(steps: str, numbers: dict[str, np.ndarray]) -> FeatureNormaliser:
-    normaliser = FeatureNormaliser(steps)
+def _normaliser(steps: str, numbers: dict[str, np.ndarray]) -> FeatureScaler:
+    normaliser = FeatureScaler(steps)
     for step, name in enumerate(normaliser.names):
         if name == "power":
             normaliser.maps.append(signed_root)

@@ -21,7 +21,7 @@ from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.classifiers.residual_correction import semantic_kernel, superclass_kernel
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
-from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
@@ -59,7 +59,7 @@ class TrainingSet:
 class ScaledFeatures(NamedTuple):
     """Training features (N, d_f) once scaled, how, and means of seen classes (p, d_f)."""
 
-    normaliser: FeatureNormaliser
+    normaliser: FeatureScaler
     features: NDArray[Any]
     means: Matrix
 
@@ -72,15 +72,15 @@ class Projection(NamedTuple):
 
 
 def scale_features(features: NDArray[Any], labels: NDArray[np.int64], steps: str) -> ScaledFeatures:
-    """Learn the steps of `FeatureNormaliser` from training features (N, d_f), and apply them."""
-    normaliser = FeatureNormaliser(steps)
+    """Learn the steps of `FeatureScaler` from training features (N, d_f), and apply them."""
+    normaliser = FeatureScaler(steps)
     F = normaliser.fit_transform(features, labels)
     seen = np.unique(labels)
     means = class_means(F, labels, int(seen[-1]) + 1)[seen]
     return ScaledFeatures(normaliser, F, means)
 
 
-def scale_samples(normaliser: FeatureNormaliser, features: NDArray[Any]) -> NDArray[Any]:
+def scale_samples(normaliser: FeatureScaler, features: NDArray[Any]) -> NDArray[Any]:
     """Return new samples (n, d_f), scaled as the training features were and of unit length."""
     unit: NDArray[Any] = unit_length(normaliser.transform(features))
     return unit

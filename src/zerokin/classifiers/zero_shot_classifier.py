@@ -35,7 +35,7 @@ from zerokin.classifiers.stages import (
     score_samples,
 )
 from zerokin.errors import InvalidInput, shown
-from zerokin.features.normaliser import FeatureNormaliser, unit_length
+from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.clustering import METHODS
 from zerokin.matrices import real_array
@@ -71,7 +71,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Of `ProjectionLearner`, for every projection. ``beta=0`` keeps the semantics of samples
         fixed at those of their class.
     normalisation
-        Steps of `FeatureNormaliser`.
+        Steps of `FeatureScaler`.
     branching, grouping
         The hierarchy's t, and ``"kmeans"`` or ``"agglomerative"``, where `fit` is given none. With
         fewer than t² classes there are no superclasses.
@@ -227,7 +227,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names of its own); by default they are clustered from the semantics.
         """
         check_parameters(self)
-        FeatureNormaliser(self.normalisation)  # refuses steps before anything is read
+        FeatureScaler(self.normalisation)  # refuses steps before anything is read
         X, y = training_samples(self, X, y)
         known = KnownClasses.of(semantics, y)
         labels = known.positions(y, "y")

@@ -12,7 +12,7 @@ from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.dataset import Dataset
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.metrics.accuracy import harmonic_mean, per_class_top1
-from zerokin.recognizer.confidence.calibration import AnswerCalibration
+from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.fitting import AnswerFitter, Kind
 from zerokin.selection.fitting import choose_parameters
 
@@ -53,7 +53,7 @@ def calibrate(
     *,
     random_state: int,
     quiet: bool,
-) -> dict[str, AnswerCalibration]:
+) -> dict[str, ConfidenceModel]:
     """Learn how far answers can be trusted, for all candidates and for unseen ones alone."""
     fitter = AnswerFitter(
         dataset, params, hierarchy=hierarchy, random_state=random_state, quiet=quiet

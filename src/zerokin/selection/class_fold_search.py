@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
@@ -22,6 +22,7 @@ from zerokin.parameters import (
     OneOf,
     Optional,
     Ranges,
+    Several,
     check_arguments,
     check_parameters,
 )
@@ -79,10 +80,10 @@ class ClassFoldSearch:
         "estimator": Optional(
             InstanceOf((ZeroShotClassifier, Method), "a ZeroShotClassifier or a method")
         ),
-        "space": Optional(InstanceOf(Sequence, "a list of stages")),
+        "space": Optional(Several(Several(InstanceOf(Mapping, "changes by name")))),
         "goal": OneOf(get_args(Goal)),
         "random_state": SEED,
-        "folds": Optional(InstanceOf(Sequence, "a list of data sets")),
+        "folds": Optional(Several(InstanceOf(Dataset, "a Dataset"))),
         "quiet": Boolean(),
     }
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zerokin.classifiers.memo import Memo
 from zerokin.classifiers.stages import ScaledFeatures, TrainingSet, scale_features, scale_samples
 from zerokin.data.dataset import Dataset
-from zerokin.features.normaliser import FeatureNormaliser
+from zerokin.features.scaler import FeatureScaler
 
 Params = Mapping[str, Any]
 Scorer = Callable[[NDArray[Any]], NDArray[np.float64]]
@@ -28,7 +28,7 @@ FEATURE_NORMALISATIONS = (
     "power-whiten3-unit",
     "power-centre-whiten3-unit",
 )
-"""Steps of `FeatureNormaliser` on offer to every method alike."""
+"""Steps of `FeatureScaler` on offer to every method alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class TrainingData:
         """Return the features scaled by these steps, and how."""
         return self.memo(scale_features, self.features, self.labels, steps)
 
-    def scale_samples(self, normaliser: FeatureNormaliser, features: NDArray[Any]) -> NDArray[Any]:
+    def scale_samples(self, normaliser: FeatureScaler, features: NDArray[Any]) -> NDArray[Any]:
         """Return other features (n, d_f), scaled alike and of unit length."""
         return self.memo(scale_samples, normaliser, features)
 

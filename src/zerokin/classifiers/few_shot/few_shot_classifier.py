@@ -39,7 +39,7 @@ from zerokin.classifiers.stages import (
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.errors import InvalidInput, listing
 from zerokin.features.class_means import class_means
-from zerokin.features.normaliser import unit_length
+from zerokin.features.scaler import unit_length
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy, renamed_hierarchy
 from zerokin.parameters import InstanceOf, Optional, Ranges, check_arguments, check_parameters

@@ -31,13 +31,13 @@ from zerokin.parameters import (
     check_arguments,
 )
 from zerokin.progress import track
-from zerokin.recognizer.confidence.calibration import KINDS, AnswerCalibration
+from zerokin.recognizer.confidence.ancestors import find_ancestors, wrong_answers
 from zerokin.recognizer.confidence.confidence import fit_temperature, probabilities
-from zerokin.recognizer.confidence.hedging import ladder_risks, learn_risk_maps
-from zerokin.recognizer.confidence.ladder import ladder, wrong_answers
+from zerokin.recognizer.confidence.confidence_model import KINDS, ConfidenceModel
 from zerokin.recognizer.confidence.novelty import REJECTED, NoveltyRule, typicality
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.scored import Scored
+from zerokin.recognizer.confidence.selective_prediction import ancestor_risks, learn_risk_maps
 
 Kind = Literal["unseen", "all"]
 
@@ -162,11 +162,11 @@ class AnswerFitter:
         other.folds = [other._among_candidates(scores) for scores in self._scores]
         return other
 
-    def calibration(self) -> AnswerCalibration:
+    def calibration(self) -> ConfidenceModel:
         """Learn from all folds."""
         return self._learn(self.folds, [fold.scored for fold in self.folds])
 
-    def left_out(self) -> list[tuple[AnswerFold, AnswerCalibration]]:
+    def left_out(self) -> list[tuple[AnswerFold, ConfidenceModel]]:
         """Return each fold with a calibration that was learned without its pictures and classes."""
         pairs = []
         for fold in self.folds:
@@ -202,9 +202,9 @@ class AnswerFitter:
             weights,
         )
 
-    def _learn(self, folds: Sequence[AnswerFold], parts: Sequence[Scored]) -> AnswerCalibration:
+    def _learn(self, folds: Sequence[AnswerFold], parts: Sequence[Scored]) -> ConfidenceModel:
         temperature = fit_temperature(parts)
-        return AnswerCalibration(
+        return ConfidenceModel(
             candidates=self.candidates,
             temperature=temperature,
             risk_maps=learn_risk_maps(parts, self.hierarchy, temperature),
@@ -231,10 +231,10 @@ class AnswerFitter:
             temperature = fit_temperature(rest)
             maps = learn_risk_maps(rest, self.hierarchy, temperature)
             scored = fold.scored
-            steps = ladder(
+            steps = find_ancestors(
                 probabilities(scored.scores, temperature), self.hierarchy, scored.candidates
             )
-            risks.append(ladder_risks(steps, maps))
+            risks.append(ancestor_risks(steps, maps))
             wrong.append(wrong_answers(steps, self.hierarchy, scored))
             weights.append(scored.weights)
             classes.append(scored.truth)
@@ -262,7 +262,7 @@ class AnswerFitter:
 
 def fit_answers(
     dataset: Dataset, classifier_params: Mapping[str, Any], **options: Any
-) -> AnswerCalibration:
+) -> ConfidenceModel:
     """Learn on the validation folds of a data set how far a classifier's answers can be trusted.
 
     Parameters
