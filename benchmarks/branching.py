@@ -18,8 +18,8 @@ from zerokin.metrics.accuracy import per_class_top1
 
 BRANCHINGS = (2, 3, 4, 5, 6, 8, 10)
 WAYS = {
-    "superclass offsets": {"inference": "kin", "kin_semantics": 0.0},
-    "ours": {"inference": "kin"},
+    "superclass offsets": {"inference": "residual", "semantic_variance": 0.0},
+    "ours": {"inference": "residual"},
     "top-3 pruning": {"inference": "paper"},
 }
 

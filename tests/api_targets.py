@@ -200,9 +200,9 @@ def targets() -> list[Target]:
             named,
             {"inference": inference},
         )
-        for inference in ("kin", "flat", "paper")
+        for inference in ("residual", "flat", "paper")
     ]
-    found[0].arguments["inference"] = (parameter, "kin")
+    found[0].arguments["inference"] = (parameter, "residual")
     found[0].arguments["normalisation"] = (steps, PARAMS["normalisation"])
     learner = {name: (parameter, value) for name, value in ProjectionLearner().get_params().items()}
     F = {"F": (matrix, X)}

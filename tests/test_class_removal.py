@@ -9,7 +9,7 @@ from zerokin import ZeroShotClassifier
 from zerokin.classifiers.removal import without_class
 
 
-@pytest.fixture(scope="module", params=["kin", "flat", "paper"])
+@pytest.fixture(scope="module", params=["residual", "flat", "paper"])
 def model(request):
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(14, 6))

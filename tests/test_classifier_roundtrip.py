@@ -21,10 +21,10 @@ PARAMETERS = st.fixed_dictionaries(
     {},
     optional={
         **dict.fromkeys(
-            ("alpha", "kin_width", "kin_semantics", "hub_weight", "calibration"), NUMBERS
+            ("alpha", "length_scale", "semantic_variance", "hub_weight", "calibration"), NUMBERS
         ),
         **dict.fromkeys(("top_k", "hub_neighbors", "branching", "random_state"), COUNTS),
-        "inference": st.sampled_from(["kin", "flat", "paper", "none", 3]),
+        "inference": st.sampled_from(["residual", "flat", "paper", "none", 3]),
         "normalisation": st.sampled_from(["unit", "power-whiten3-unit", "centre-unit", "x", None]),
     },
 )
@@ -105,7 +105,7 @@ def test_class_names_that_no_file_keeps_are_refused(tmp_path, labels, named):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("kin_width", np.nan),
+        ("length_scale", np.nan),
         ("top_k", 2.0),
         ("random_state", 2**70),
         ("alpha", None),
@@ -120,6 +120,6 @@ def test_parameters_that_cannot_be_loaded_are_not_saved(tmp_path, name, value):
 
 
 def test_numpy_scalars_are_saved_as_numbers(tmp_path):
-    model = ZeroShotClassifier(np.float32(0.5), top_k=np.int64(2), kin_width=np.float64(0.25))
+    model = ZeroShotClassifier(np.float32(0.5), top_k=np.int64(2), length_scale=np.float64(0.25))
     model.fit(X, Y, semantics=Z).save(tmp_path / "model")
     assert ZeroShotClassifier.load(tmp_path / "model").get_params() == model.get_params()

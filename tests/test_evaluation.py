@@ -45,7 +45,7 @@ def made_dataset(seed=0, noise=0.35):
 class Few(Ours):
     stages = (
         [{"normalisation": steps} for steps in ("unit", "none")],
-        [{"inference": "flat"}, {"inference": "kin"}],
+        [{"inference": "flat"}, {"inference": "residual"}],
     )
 
 

@@ -34,7 +34,7 @@ TRUTH = np.repeat(np.arange(BASE, C), 60)
 NEW = samples(TRUTH, 2)
 
 
-def estimator(inference="kin", normalisation="centre-unit", **params):
+def estimator(inference="residual", normalisation="centre-unit", **params):
     return FewShotClassifier(
         ZeroShotClassifier(inference=inference, normalisation=normalisation, hub_weight=0.0),
         **params,
@@ -126,7 +126,7 @@ def test_labels_by_name_and_by_position_are_the_same():
     assert others[-1].predict(NEW).dtype.kind == "i"
 
 
-@pytest.mark.parametrize("inference", ["kin", "flat", "paper"])
+@pytest.mark.parametrize("inference", ["residual", "flat", "paper"])
 def test_order_of_samples_shots_and_classes_changes_nothing(inference):
     model = fitted(inference=inference)
     rows, shown, classes = (RNG.permutation(n) for n in (len(X), len(SHOTS), C))

@@ -30,7 +30,7 @@ PLAN = EpisodePlan(way=5, shots=2, queries=6, episodes=20, validation_episodes=1
 class QuickOurs(OursFewShot):
     stages = (
         [{"normalisation": "unit", "kappa": k} for k in (0.0, 1.0)],
-        [{"inference": "flat"}, {"inference": "kin", "kappa": 4.0}],
+        [{"inference": "flat"}, {"inference": "residual", "kappa": 4.0}],
     )
 
 

@@ -32,7 +32,7 @@ def offset_by_group(strength, seed=0):
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """One trial for each method, with offsets by superclasses alone."""
-    trial = {"kin_semantics": 0.0, "kin_shrinkage": 1.0, "kin_decay": 1.0}
+    trial = {"semantic_variance": 0.0, "noise": 1.0, "layer_decay": 1.0}
     for method in (Ours, OursByTaxonomy):
         monkeypatch.setattr(method, "stages", ([trial],))
 
@@ -67,7 +67,7 @@ def test_without_tuning_clusters_are_used_unless_superclasses_are_given():
     assert not choose_parameters(data, tune=False, quiet=True).by_taxonomy
     given = choose_parameters(data, tune=False, taxonomy_only=True, quiet=True)
     assert given.by_taxonomy
-    assert given.params["kin_semantics"] == 9.0  # the default
+    assert given.params["semantic_variance"] == 9.0  # the default
 
 
 def test_a_hierarchy_becomes_a_taxonomy_of_the_same_superclasses():

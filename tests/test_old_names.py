@@ -252,3 +252,18 @@ def test_the_old_spelling_of_a_setting_is_accepted(typed):
 def test_every_new_name_is_one_that_exists():
     assert set(RECIPE.values()) <= set(Recipe.__dataclass_fields__)
     assert set(NETWORK.values()) <= set(NetworkSettings.__dataclass_fields__)
+
+
+def test_a_classifier_takes_its_old_parameters():
+    from sklearn.base import clone
+
+    from zerokin import ZeroShotClassifier
+
+    with pytest.warns(ZerokinWarning) as caught:
+        old = ZeroShotClassifier(kin_decay=0.7, kin_semantics=2.0, kin_width=0.3, kin_shrinkage=1.5)
+    assert len(caught) == 1
+    assert "kin_width is now length_scale" in str(caught[0].message)
+    with pytest.warns(ZerokinWarning, match="inference='kin' is now 'residual'"):
+        assert ZeroShotClassifier(inference="kin").inference == "residual"
+    new = ZeroShotClassifier(layer_decay=0.7, semantic_variance=2.0, length_scale=0.3, noise=1.5)
+    assert clone(old).get_params() == new.get_params()

@@ -26,7 +26,7 @@ TRIALS = [
     DEFAULTS,
     DEFAULTS | {"inference": "flat"},
     DEFAULTS | {"normalisation": "centre-unit", "hub_weight": 0.0},
-    DEFAULTS | {"grouping": "kmeans", "branching": 3, "kin_decay": 1.0, "kin_semantics": 0.0},
+    DEFAULTS | {"grouping": "kmeans", "branching": 3, "layer_decay": 1.0, "semantic_variance": 0.0},
     DEFAULTS | {"beta": 0.1, "epsilon": 0.03, "alpha": 0.5},
     DEFAULTS | {"branching": 6},
 ]

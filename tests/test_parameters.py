@@ -197,7 +197,7 @@ def test_whoever_learns_declares_ranges():
 @pytest.mark.parametrize(
     ("parameter", "value", "line"),
     [
-        ("kin_width", 0.0, "kin_width must be a number above 0: got 0.0"),
+        ("length_scale", 0.0, "length_scale must be a number above 0: got 0.0"),
         ("hub_weight", 100, "hub_weight must be a number from 0 to 2: got 100"),
         ("top_k", 0, "top_k must be a whole number from 1: got 0"),
         ("top_k", "3", "top_k must be a whole number from 1: got '3'"),

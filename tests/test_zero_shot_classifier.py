@@ -46,7 +46,7 @@ def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("inference", ["kin", "flat", "paper"])
+@pytest.mark.parametrize("inference", ["residual", "flat", "paper"])
 def test_classes_never_shown_are_named(inference):
     model = fitted(inference=inference)
     named = model.predict(NEW)
@@ -63,29 +63,29 @@ def expected_prototypes(model, means):
     W = scipy.linalg.solve_sylvester(left, model.alpha * E.T @ E, F.T @ E)
     projected = semantics @ W.T
     projected *= np.sum(projected[:SEEN] * means) / np.sum(projected[:SEEN] ** 2)
-    if model.inference == "kin":
+    if model.inference == "residual":
         squares = ((semantics[:, None] - semantics[None]) ** 2).sum(axis=2)
         median = np.median([squares[a, b] for a in range(SEEN) for b in range(a)])
-        K = model.kin_semantics * np.exp(-squares / (model.kin_width * median))
+        K = model.semantic_variance * np.exp(-squares / (model.length_scale * median))
         for layer in range(1, model.hierarchy_.n_layers + 1):
             nodes = model.hierarchy_.labels(layer)
-            K += model.kin_decay ** (layer - 1) * (nodes[:, None] == nodes)
-        noisy = K[:SEEN, :SEEN] + model.kin_shrinkage * np.eye(SEEN)
+            K += model.layer_decay ** (layer - 1) * (nodes[:, None] == nodes)
+        noisy = K[:SEEN, :SEEN] + model.noise * np.eye(SEEN)
         projected = projected + K[:, :SEEN] @ np.linalg.solve(noisy, means - projected[:SEEN])
     return projected / np.linalg.norm(projected, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("inference", ["kin", "flat"])
+@pytest.mark.parametrize("inference", ["residual", "flat"])
 def test_prototypes_and_scores_are_those_of_the_formula(inference):
     rng = np.random.default_rng(4)
     for _ in range(4):
         model = fitted(
             inference=inference,
             alpha=rng.uniform(0.1, 0.9),
-            kin_semantics=rng.uniform(0.2, 4),
-            kin_width=rng.uniform(0.2, 2),
-            kin_decay=rng.uniform(0.2, 0.9),
-            kin_shrinkage=rng.uniform(0.2, 3),
+            semantic_variance=rng.uniform(0.2, 4),
+            length_scale=rng.uniform(0.2, 2),
+            layer_decay=rng.uniform(0.2, 0.9),
+            noise=rng.uniform(0.2, 3),
             hub_weight=rng.uniform(0.1, 0.6),
             hub_neighbors=int(rng.integers(1, 7)),
             calibration=rng.uniform(0.1, 0.4),
@@ -115,7 +115,7 @@ def test_labels_by_name_and_by_position_are_the_same():
     assert by_matrix.predict(NEW).dtype.kind == "i"
 
 
-@pytest.mark.parametrize("inference", ["kin", "flat", "paper"])
+@pytest.mark.parametrize("inference", ["residual", "flat", "paper"])
 def test_order_of_samples_and_classes_changes_nothing(inference):
     model = fitted(inference=inference)
     order, classes = RNG.permutation(len(X)), RNG.permutation(C)
@@ -194,7 +194,7 @@ def test_explanation_shows_path_survivors_and_kin():
         assert max(score for _, score in explanation.path) == pytest.approx(explanation.score)
 
 
-@pytest.mark.parametrize("inference", ["kin", "flat", "paper"])
+@pytest.mark.parametrize("inference", ["residual", "flat", "paper"])
 @pytest.mark.parametrize("normalisation", ["none", "power-centre-whiten1-unit"])
 def test_saved_and_loaded_answers_are_identical(tmp_path, inference, normalisation):
     model = ZeroShotClassifier(inference=inference, normalisation=normalisation, calibration=0.01)
@@ -277,7 +277,7 @@ def test_a_folder_with_something_else_is_not_overwritten(tmp_path):
             lambda m: m.fit(X, LABELS, semantics=Z, hierarchy=ClassHierarchy([[0, 0, 1]])),
             "hierarchy has 3 classes, but semantics 24",
         ),
-        (lambda m: m.set_params(inference="best").fit(X, LABELS), "none of kin, flat, paper"),
+        (lambda m: m.set_params(inference="best").fit(X, LABELS), "none of residual, flat, paper"),
     ],
 )
 def test_what_a_user_got_wrong_is_named(action, line):

@@ -42,6 +42,17 @@ NETWORK: Names = {
 """Settings of `NetworkSettings` and `View`; also what is written beside extracted features."""
 
 
+CLASSIFIER: Names = {
+    "kin_decay": "layer_decay",
+    "kin_semantics": "semantic_variance",
+    "kin_width": "length_scale",
+    "kin_shrinkage": "noise",
+}
+"""Parameters of `zerokin.ZeroShotClassifier`."""
+
+INFERENCE: Names = {"kin": "residual"}
+"""Values of its parameter ``inference``."""
+
 ANSWER: Names = {
     "picture": "image",
     "hedged": "selective",
@@ -101,10 +112,19 @@ def renamed(table: Names, given: Mapping[str, Any], what: str | None = None) -> 
     return {table.get(name, name): value for name, value in given.items()}
 
 
-def accept_old_names(table: Names) -> Callable[[Thing], Thing]:
+def accept_old_names(
+    table: Names, values: Mapping[str, Names] | None = None
+) -> Callable[[Thing], Thing]:
     """Return a decorator of functions and classes that take keyword arguments by old names, too.
 
     An instance of a decorated class also has its attributes under the old names.
+
+    Parameters
+    ----------
+    table
+        Old names of keyword arguments with new ones.
+    values
+        Old values with new ones, by argument.
 
     Examples
     --------
@@ -121,12 +141,12 @@ def accept_old_names(table: Names) -> Callable[[Thing], Thing]:
 
     def decorate(thing: Thing) -> Thing:
         if not isinstance(thing, type):
-            function: Thing = _accepting(table, thing, thing.__name__)
+            function: Thing = _accepting(table, values or {}, thing, thing.__name__)
             return function
         kind: Any = thing
         # A named tuple takes its arguments where it is made; dataclasses where they are set up.
         maker = "__new__" if issubclass(thing, tuple) else "__init__"
-        made = _accepting(table, getattr(kind, maker), thing.__name__)
+        made = _accepting(table, values or {}, getattr(kind, maker), thing.__name__)
         setattr(kind, maker, staticmethod(made) if maker == "__new__" else made)
         kind.__getattr__ = _former_attribute(table, thing.__name__)
         return thing
@@ -156,12 +176,17 @@ def former(module: str, table: Names) -> Callable[[str], Any]:
     return find
 
 
-def _accepting(table: Names, function: Any, what: str) -> Any:
+def _accepting(table: Names, values: Mapping[str, Names], function: Any, what: str) -> Any:
     @functools.wraps(function)
     def accepting(*args: Any, **options: Any) -> Any:
         # Looked at first: nearly all calls have no old name, and cost no more than this.
         if not table.keys().isdisjoint(options):
             options = renamed(table, options, what)
+        for name in values.keys() & options.keys():
+            old = options[name]
+            if isinstance(old, str) and old in values[name]:
+                options[name] = values[name][old]
+                _warn(f"{what}: {name}={old!r} is now {options[name]!r}")
         return function(*args, **options)
 
     return accepting

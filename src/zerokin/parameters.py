@@ -50,8 +50,8 @@ class Real:
 
     Examples
     --------
-    >>> print(Real(0, closed="neither").refusal("kin_width", 0.0))
-    kin_width must be a number above 0: got 0.0
+    >>> print(Real(0, closed="neither").refusal("length_scale", 0.0))
+    length_scale must be a number above 0: got 0.0
     >>> print(Real(0, 1, closed="left").refusal("alpha", float("nan")))
     alpha must be a number from 0 to below 1: got nan
     """
@@ -156,8 +156,8 @@ class OneOf:
 
     Examples
     --------
-    >>> print(OneOf(["kin", "flat"]).refusal("inference", "kim"))
-    inference='kim' is none of kin, flat; did you mean 'kin'?
+    >>> print(OneOf(["residual", "flat"]).refusal("inference", "flut"))
+    inference='flut' is none of residual, flat; did you mean 'flat'?
     """
 
     values: Sequence[str]

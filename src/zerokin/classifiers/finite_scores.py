@@ -46,7 +46,7 @@ def refuse_no_candidate(scores: NDArray[Any]) -> NDArray[Any]:
     if lost.any():
         raise InvalidInput(
             f"no candidate is left for sample {int(lost.argmax())}: raise top_k, or choose "
-            "inference='kin'"
+            "inference='residual'"
         )
     return scores
 

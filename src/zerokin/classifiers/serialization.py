@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin._version import __version__
+from zerokin.aliases import CLASSIFIER, INFERENCE, renamed
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.scaler import Affine, FeatureScaler, signed_root, unit_length
@@ -89,7 +91,7 @@ def read_classifier(
     )
     try:
         numbers = _load_numbers(folder / NUMBERS)
-        model = kind(**config["parameters"])
+        model = kind(**current_parameters(config["parameters"]))
         check_parameters(model)
         model.classes_ = _class_names(config["classes"])
         model.n_features_in_ = int(config["n_features"])
@@ -111,6 +113,15 @@ def read_classifier(
     model.hierarchy_ = ClassHierarchy.load(folder / HIERARCHY) if has_hierarchy else None
     _refuse_misfits(model, folder)
     return model
+
+
+def current_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters that an earlier version may have written, under today's names."""
+    found = renamed(CLASSIFIER, given)
+    inference = found.get("inference")
+    if isinstance(inference, str):
+        found["inference"] = INFERENCE.get(inference, inference)
+    return found
 
 
 def _is_number(value: object, kind: Any) -> bool:

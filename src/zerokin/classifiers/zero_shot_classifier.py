@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from zerokin.aliases import CLASSIFIER, INFERENCE, accept_old_names
 from zerokin.class_names import checked_names_of
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
 from zerokin.classifiers.explanation import Explanation, explain_sample
@@ -53,10 +54,11 @@ from zerokin.parameters import (
 )
 from zerokin.semantics.normalise import unit_rows
 
-Inference = Literal["kin", "flat", "paper"]
+Inference = Literal["residual", "flat", "paper"]
 Candidates = str | Sequence[Any] | NDArray[Any] | None
 
 
+@accept_old_names(CLASSIFIER, {"inference": INFERENCE})
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Name samples of classes that were never shown, through superclasses shared with seen ones.
 
@@ -76,16 +78,17 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The hierarchy's t, and ``"kmeans"`` or ``"agglomerative"``, where `fit` is given none. With
         fewer than t² classes there are no superclasses.
     inference
-        ``"kin"``: projected semantics, corrected by the residuals of related seen classes
+        ``"residual"``: projected semantics, corrected by the residuals of related seen classes
         (Gaussian-process regression: see `zerokin.classifiers.residual_correction`).
         ``"flat"``: projected semantics alone. ``"paper"``: projected semantics of the classes under
         the ``top_k`` best superclasses of every layer, from the top down.
-    kin_decay
-        Weight of a superclass layer relative to the one below it.
-    kin_semantics, kin_width
-        Weight of similar semantics beside shared superclasses, and how far they reach.
-    kin_shrinkage
-        Weight of no offsets at all.
+    layer_decay
+        Variance that sharing a superclass of one layer explains, relative to the layer below.
+    semantic_variance, length_scale
+        Variance and length scale of the squared-exponential kernel over class semantics, beside
+        the kernel of shared superclasses.
+    noise
+        Noise variance of the Gaussian process: the larger, the less residuals count.
     hub_weight, hub_neighbors
         How much of a prototype's closeness to the means of its nearest seen classes is taken off
         the class's score, 0 to 2 (see `zerokin.classifiers.hubness`).
@@ -141,11 +144,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "grouping": OneOf(METHODS),
         "inference": OneOf(get_args(Inference)),
         # Ten layers of a larger decay would leave the lowest ones to rounding.
-        "kin_decay": Real(0, 4),
-        "kin_semantics": Real(0, 1e4),
-        "kin_width": Real(0, closed="neither"),
+        "layer_decay": Real(0, 4),
+        "semantic_variance": Real(0, 1e4),
+        "length_scale": Real(0, closed="neither"),
         # Kinship alone need not be invertible: classes of one superclass have equal rows.
-        "kin_shrinkage": Real(1e-6, 1e12),
+        "noise": Real(1e-6, 1e12),
         # At 1 all of the closeness is taken off; at 3 one class in ten is still named on CUB.
         "hub_weight": Real(0, 2),
         "hub_neighbors": Integer(1),
@@ -169,11 +172,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         normalisation: str = "power-whiten3-unit",
         branching: int = 2,
         grouping: str = "agglomerative",
-        inference: Inference = "kin",
-        kin_decay: float = 0.5,
-        kin_semantics: float = 9.0,
-        kin_width: float = 0.5,
-        kin_shrinkage: float = 1.0,
+        inference: Inference = "residual",
+        layer_decay: float = 0.5,
+        semantic_variance: float = 9.0,
+        length_scale: float = 0.5,
+        noise: float = 1.0,
         hub_weight: float = 0.25,
         hub_neighbors: int = 3,
         top_k: int = 3,
@@ -192,10 +195,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.branching = branching
         self.grouping = grouping
         self.inference = inference
-        self.kin_decay = kin_decay
-        self.kin_semantics = kin_semantics
-        self.kin_width = kin_width
-        self.kin_shrinkage = kin_shrinkage
+        self.layer_decay = layer_decay
+        self.semantic_variance = semantic_variance
+        self.length_scale = length_scale
+        self.noise = noise
         self.hub_weight = hub_weight
         self.hub_neighbors = hub_neighbors
         self.top_k = top_k
@@ -259,7 +262,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Z,
             seen,
             kernel,
-            noise=self.kin_shrinkage,
+            noise=self.noise,
         )
         self.n_features_in_ = data.features.shape[1]
         self.n_iter_ = projection.n_iter
@@ -367,16 +370,16 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run: RunStage = run_stage,
     ) -> NDArray[np.float64] | None:
         """Return the kernel of all classes with the seen ones (C, p), if residuals are used."""
-        if self.inference != "kin":
+        if self.inference != "residual":
             return None
         return run(
             relate_classes,
             semantics,
             seen,
             hierarchy,
-            decay=self.kin_decay,
-            semantic_weight=self.kin_semantics,
-            width=self.kin_width,
+            decay=self.layer_decay,
+            semantic_weight=self.semantic_variance,
+            width=self.length_scale,
             run=run,
         )
 

@@ -28,13 +28,13 @@ DEFAULTS = {
     "epsilon": 0.0,
     "gamma": 3.0,
     "normalisation": "power-whiten3-unit",
-    "inference": "kin",
+    "inference": "residual",
     "grouping": "agglomerative",
     "branching": 2,
-    "kin_decay": 0.5,
-    "kin_semantics": 9.0,
-    "kin_width": 0.5,
-    "kin_shrinkage": 1.0,
+    "layer_decay": 0.5,
+    "semantic_variance": 9.0,
+    "length_scale": 0.5,
+    "noise": 1.0,
     "hub_weight": 0.25,
     "hub_neighbors": 3,
 }
@@ -46,19 +46,21 @@ STAGES = (
     [
         {"inference": "flat"},
         *product_of(
-            inference=["kin"],
-            kin_semantics=[0.0, 3.0, 9.0, 27.0],
-            kin_width=[0.25, 0.5, 1.0],
-            kin_shrinkage=[1.0, 2.0, 4.0],
+            inference=["residual"],
+            semantic_variance=[0.0, 3.0, 9.0, 27.0],
+            length_scale=[0.25, 0.5, 1.0],
+            noise=[1.0, 2.0, 4.0],
         ),
     ],
-    product_of(grouping=["kmeans", "agglomerative"], branching=[2, 3, 4, 6], kin_decay=[0.5, 1.0]),
+    product_of(
+        grouping=["kmeans", "agglomerative"], branching=[2, 3, 4, 6], layer_decay=[0.5, 1.0]
+    ),
     product_of(hub_weight=[0.0, 0.15, 0.25, 0.35], hub_neighbors=[1, 3, 5]),
     [{"beta": 0.0, "epsilon": 0.0}, *product_of(beta=[0.02, 0.1, 0.3], epsilon=[0.0, 0.03, 0.3])],
 )
 
 BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
-TAXONOMY_STAGE = product_of(kin_decay=[0.5, 1.0])
+TAXONOMY_STAGE = product_of(layer_decay=[0.5, 1.0])
 
 
 class Ours(Method):

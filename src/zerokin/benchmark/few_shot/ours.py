@@ -54,21 +54,21 @@ FIRST: dict[str, Sequence[Any]] = {
 
 STAGES = (
     # What is best with kin need not be best without: neither may be left out of the first.
-    product_of(**FIRST, inference=["flat", "kin"], kappa=KAPPAS[::2]),
+    product_of(**FIRST, inference=["flat", "residual"], kappa=KAPPAS[::2]),
     [
         *product_of(inference=["flat"], kappa=KAPPAS),
         *product_of(
-            inference=["kin"],
-            kin_semantics=[0.0, 3.0, 9.0, 27.0],
-            kin_width=[0.25, 0.5, 1.0],
-            kin_shrinkage=[1.0, 4.0],
+            inference=["residual"],
+            semantic_variance=[0.0, 3.0, 9.0, 27.0],
+            length_scale=[0.25, 0.5, 1.0],
+            noise=[1.0, 4.0],
             kappa=KAPPAS,
         ),
     ],
     product_of(
         grouping=["kmeans", "agglomerative"],
         branching=[2, 3, 4],
-        kin_decay=[0.5, 1.0],
+        layer_decay=[0.5, 1.0],
         kappa=KAPPAS,
     ),
     product_of(**LENDING, kappa=KAPPAS),
@@ -126,7 +126,7 @@ def _scorer(data: TrainingData, pool: NDArray[Any], params: Params) -> EpisodeSc
     """Return what scores episodes as `FewShotClassifier` with these parameters does."""
     if params["inference"] == "paper":
         raise InvalidInput(
-            "inference='paper' is not measured on episodes: use 'kin' or 'flat', or "
+            "inference='paper' is not measured on episodes: use 'residual' or 'flat', or "
             "FewShotClassifier itself"
         )
     run = data.memo

@@ -55,11 +55,11 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     zero_shot
-        `ZeroShotClassifier` with the hyper-parameters of normalisation, projection and
-        hierarchy. Its ``inference`` makes the projected semantics: ``"kin"`` (moved as those of
-        their kin miss), ``"flat"``, or ``"paper"`` (superclasses prune the candidates too); its
-        ``hub_weight`` takes hubness off the scores of all classes. By default one with features
-        centred and of unit length, and without hubness.
+        `ZeroShotClassifier` with the hyper-parameters of scaling, projection and hierarchy. Its
+        ``inference`` makes the projected semantics: ``"residual"`` (corrected by the residuals of
+        related base classes), ``"flat"``, or ``"paper"`` (superclasses prune the candidates too).
+        Its ``hub_weight`` takes hubness off the scores of all classes. By default one with
+        features centred and of unit length, and without hubness.
     kappa
         κ: how many shots the projected semantics of a class count as.
     base_weight, base_neighbors

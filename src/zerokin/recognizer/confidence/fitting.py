@@ -141,7 +141,7 @@ class AnswerFitter:
         if self.params.get("inference") == "paper":
             raise InvalidInput(
                 "inference='paper' rules classes out, so that they have no probability: "
-                "use 'kin' or 'flat'"
+                "use 'residual' or 'flat'"
             )
         self.dataset, self.candidates, self.reject = dataset, candidates, reject
         self.unseen_share = unseen_share
