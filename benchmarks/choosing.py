@@ -36,7 +36,7 @@ class OneAfterTheOther(OursFewShot):
     stages = (
         product_of(**FIRST, kappa=KAPPAS[::2]),
         *STAGES[1:3],
-        product_of(**{k: v for k, v in LENDING.items() if k != "normalisation"}, kappa=KAPPAS),
+        product_of(**{k: v for k, v in LENDING.items() if k != "feature_scaling"}, kappa=KAPPAS),
     )
 
 

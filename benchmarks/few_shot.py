@@ -43,7 +43,7 @@ def clustered(n_classes: int, per_class: int, d_f: int) -> tuple[np.ndarray, np.
 def batched(F: np.ndarray, labels: np.ndarray, episodes: Episodes) -> np.ndarray:
     data = TrainingData(F[:2], labels[:2], np.empty((2, 0)))  # nothing is learned from base classes
     method = FewShotPeerMethod(PEERS["prototypical"])
-    scorer = next(method.scorers(data, F, [{"normalisation": "none"}]))
+    scorer = next(method.scorers(data, F, [{"feature_scaling": "none"}]))
     return episode_predictions(scorer, episodes, d_f=F.shape[1])
 
 

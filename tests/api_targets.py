@@ -203,7 +203,7 @@ def targets() -> list[Target]:
         for inference in ("residual", "flat", "paper")
     ]
     found[0].arguments["inference"] = (parameter, "residual")
-    found[0].arguments["normalisation"] = (steps, PARAMS["normalisation"])
+    found[0].arguments["feature_scaling"] = (steps, PARAMS["feature_scaling"])
     learner = {name: (parameter, value) for name, value in ProjectionLearner().get_params().items()}
     F = {"F": (matrix, X)}
     found += [

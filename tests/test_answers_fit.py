@@ -19,7 +19,7 @@ from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.fitting import AnswerFitter, fit_answers
 from zerokin.recognizer.confidence.risk_coverage import risk_coverage
 
-PARAMS = {"normalisation": "centre-unit", "gamma": 0.1, "calibration": 0.02}
+PARAMS = {"feature_scaling": "centre-unit", "gamma": 0.1, "calibration": 0.02}
 
 
 def made_dataset(seed=0, noise=1.0, scramble_test=False):

@@ -17,7 +17,7 @@ def model(request):
     X = Z[y] @ rng.normal(size=(6, 20)) + 0.4 * rng.normal(size=(len(y), 20))
     names = [f"class {i}" for i in range(14)]
     semantics = dict(zip(names, Z, strict=True))
-    return ZeroShotClassifier(inference=request.param, normalisation="unit").fit(
+    return ZeroShotClassifier(inference=request.param, feature_scaling="unit").fit(
         X, np.array(names)[y], semantics=semantics
     )
 

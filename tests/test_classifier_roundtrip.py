@@ -25,7 +25,9 @@ PARAMETERS = st.fixed_dictionaries(
         ),
         **dict.fromkeys(("top_k", "hub_neighbors", "branching", "random_state"), COUNTS),
         "inference": st.sampled_from(["residual", "flat", "paper", "none", 3]),
-        "normalisation": st.sampled_from(["unit", "power-whiten3-unit", "centre-unit", "x", None]),
+        "feature_scaling": st.sampled_from(
+            ["unit", "power-whiten3-unit", "centre-unit", "x", None]
+        ),
     },
 )
 NAMES = st.one_of(

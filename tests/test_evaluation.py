@@ -44,7 +44,7 @@ def made_dataset(seed=0, noise=0.35):
 
 class Few(Ours):
     stages = (
-        [{"normalisation": steps} for steps in ("unit", "none")],
+        [{"feature_scaling": steps} for steps in ("unit", "none")],
         [{"inference": "flat"}, {"inference": "residual"}],
     )
 
@@ -87,7 +87,7 @@ def test_rows_say_how_a_number_was_made():
     assert row.metrics["harmonic_mean"] == pytest.approx(2 * seen * unseen / (seen + unseen))
     assert 0 < row.metrics["ausuc"] < 1
     assert row.selection["on"] == "3 folds (drawn)"
-    assert {"normalisation", "alpha", "calibration", "validation"} <= row.selection.keys()
+    assert {"feature_scaling", "alpha", "calibration", "validation"} <= row.selection.keys()
     assert row.as_dict()["method"] == "ours"
 
 

@@ -34,9 +34,9 @@ TRUTH = np.repeat(np.arange(BASE, C), 60)
 NEW = samples(TRUTH, 2)
 
 
-def estimator(inference="residual", normalisation="centre-unit", **params):
+def estimator(inference="residual", feature_scaling="centre-unit", **params):
     return FewShotClassifier(
-        ZeroShotClassifier(inference=inference, normalisation=normalisation, hub_weight=0.0),
+        ZeroShotClassifier(inference=inference, feature_scaling=feature_scaling, hub_weight=0.0),
         **params,
     )
 
@@ -49,7 +49,7 @@ def unit(rows):
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
-@parametrize_with_checks([FewShotClassifier(ZeroShotClassifier(normalisation="unit"))])
+@parametrize_with_checks([FewShotClassifier(ZeroShotClassifier(feature_scaling="unit"))])
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
 
@@ -57,7 +57,7 @@ def test_scikit_learn_estimator_checks(estimator, check):
 @pytest.mark.parametrize("kappa", [0.0, 0.7, 5.0])
 def test_prototypes_by_the_formula(kappa):
     model = fitted(kappa=kappa)
-    prior = ZeroShotClassifier(normalisation="centre-unit").fit(X, LABELS, semantics=TABLE)
+    prior = ZeroShotClassifier(feature_scaling="centre-unit").fit(X, LABELS, semantics=TABLE)
     centre = X.mean(axis=0)
     for k in range(C):
         own = unit((SHOTS[k == SHOWN] if k >= BASE else X[k == LABELS]) - centre)
@@ -71,7 +71,7 @@ def test_prototypes_by_the_formula(kappa):
 def test_base_classes_lend_by_the_formula(neighbours):
     model = fitted(kappa=2.0, base_weight=1.5, base_neighbors=neighbours)
     plain = fitted(kappa=2.0)
-    prior = ZeroShotClassifier(normalisation="centre-unit").fit(X, LABELS, semantics=TABLE)
+    prior = ZeroShotClassifier(feature_scaling="centre-unit").fit(X, LABELS, semantics=TABLE)
     centre = X.mean(axis=0)
     means = np.array([unit(X[k == LABELS] - centre).mean(axis=0) for k in range(BASE)])
     for k in range(BASE, C):
@@ -87,7 +87,7 @@ def test_shots_and_semantics_together_beat_either():
         return np.mean(model.predict(NEW) == NAMES[TRUTH])
 
     both, shots_alone = accuracy(fitted(kappa=2.0)), accuracy(fitted(kappa=0.0))
-    zero_shot = ZeroShotClassifier(normalisation="centre-unit").fit(X, LABELS, semantics=TABLE)
+    zero_shot = ZeroShotClassifier(feature_scaling="centre-unit").fit(X, LABELS, semantics=TABLE)
     assert both > shots_alone + 0.02
     assert both > np.mean(zero_shot.predict(NEW) == NAMES[TRUTH]) + 0.02
 
@@ -106,7 +106,7 @@ def test_a_class_without_shots_is_recognised_by_its_semantics():
         X, LABELS, semantics=TABLE, shots=SHOTS[SHOWN != 21], shot_labels=shown
     )
     assert NAMES[21] not in model.predict(NEW)
-    prior = ZeroShotClassifier(normalisation="centre-unit").fit(X, LABELS, semantics=TABLE)
+    prior = ZeroShotClassifier(feature_scaling="centre-unit").fit(X, LABELS, semantics=TABLE)
     np.testing.assert_allclose(model.prototypes_[21], prior.prototypes_[21], atol=1e-12)
     assert NAMES[21] in model.predict(NEW, candidates=list(NAMES[BASE:]))
 
@@ -197,7 +197,7 @@ def test_an_unknown_support_class_is_warned_of_with_the_nearest_spelling():
 def test_paper_pruning_keeps_classes_of_the_best_superclasses_alone():
     tree = ClassHierarchy.from_semantics(Z, 2, 0)
     zero_shot = ZeroShotClassifier(
-        inference="paper", normalisation="centre-unit", top_k=1, hub_weight=0.0
+        inference="paper", feature_scaling="centre-unit", top_k=1, hub_weight=0.0
     )
     model = FewShotClassifier(zero_shot).fit(
         X, LABELS, semantics=TABLE, shots=SHOTS, shot_labels=SHOWN, hierarchy=tree
@@ -281,7 +281,7 @@ def test_clone_keeps_parameters_and_forgets_what_was_learned():
     model = fitted(kappa=3.0)
     copy = clone(model)
     assert copy.get_params()["kappa"] == 3.0
-    assert copy.get_params()["zero_shot__normalisation"] == "centre-unit"
+    assert copy.get_params()["zero_shot__feature_scaling"] == "centre-unit"
     assert not hasattr(copy, "prototypes_")
     assert not hasattr(model.zero_shot, "prototypes_")  # what was passed in is not fitted
     copy.set_params(zero_shot__inference="flat", kappa=1.0)
@@ -318,7 +318,7 @@ def test_other_shots_need_no_new_fit():
 
 def test_hubness_and_calibration_of_the_zero_shot_classifier_count():
     """Without shots a class scores as in zero-shot recognition, hubness and all."""
-    params = {"normalisation": "centre-unit", "hub_weight": 0.7, "hub_neighbors": 2}
+    params = {"feature_scaling": "centre-unit", "hub_weight": 0.7, "hub_neighbors": 2}
     prior = ZeroShotClassifier(**params, calibration=0.3).fit(X, LABELS, semantics=TABLE)
     model = FewShotClassifier(prior).fit(X, LABELS, semantics=TABLE)
     np.testing.assert_allclose(
@@ -344,7 +344,7 @@ def fitted_with(zero_shot):
 
 
 def test_decision_function_is_pruned_as_predict_is():
-    zero_shot = ZeroShotClassifier(inference="paper", normalisation="centre-unit", top_k=1)
+    zero_shot = ZeroShotClassifier(inference="paper", feature_scaling="centre-unit", top_k=1)
     model = fitted_with(zero_shot)
     scores = model.decision_function(NEW)
     assert np.isfinite(scores).all()

@@ -29,7 +29,7 @@ PLAN = EpisodePlan(way=5, shots=2, queries=6, episodes=20, validation_episodes=1
 
 class QuickOurs(OursFewShot):
     stages = (
-        [{"normalisation": "unit", "kappa": k} for k in (0.0, 1.0)],
+        [{"feature_scaling": "unit", "kappa": k} for k in (0.0, 1.0)],
         [{"inference": "flat"}, {"inference": "residual", "kappa": 4.0}],
     )
 
@@ -45,13 +45,13 @@ TRIALS = [
     DEFAULTS | {"kappa": 0.0},
     DEFAULTS | {"kappa": 0.0, "base_weight": 1.0, "base_neighbors": 1},
     DEFAULTS | {"kappa": 2.0, "base_weight": 0.5, "base_neighbors": 3},
-    DEFAULTS | {"normalisation": "unit", "base_weight": 4.0, "base_neighbors": 99},
+    DEFAULTS | {"feature_scaling": "unit", "base_weight": 4.0, "base_neighbors": 99},
     DEFAULTS | {"kappa": 8.0, "inference": "flat"},
     DEFAULTS | {"hub_weight": 0.4},
     DEFAULTS | {"hub_weight": 1.3, "hub_neighbors": 2, "base_weight": 1.5, "base_neighbors": 3},
     DEFAULTS | {"hub_weight": 0.2, "kappa": 0.0},
-    DEFAULTS | {"normalisation": "centre-unit", "alpha": 0.9},
-    DEFAULTS | {"normalisation": "power-whiten3-unit", "grouping": "kmeans", "branching": 3},
+    DEFAULTS | {"feature_scaling": "centre-unit", "alpha": 0.9},
+    DEFAULTS | {"feature_scaling": "power-whiten3-unit", "grouping": "kmeans", "branching": 3},
 ]
 
 
@@ -169,7 +169,7 @@ def test_without_semantics_ours_says_so_and_uses_shots_alone():
     row, _ = evaluation.run(QuickOurs())
     data = evaluation.test.data
     with_z = TrainingData(data.features, data.labels, DATASET.semantics)
-    params = DEFAULTS | {"normalisation": "unit", "kappa": 0.0}
+    params = DEFAULTS | {"feature_scaling": "unit", "kappa": 0.0}
     scorer = next(OursFewShot().scorers(with_z, evaluation.test.pool, [params]))
     named = episode_predictions(scorer, evaluation.test.episodes, d_f=24)
     assert row.metrics["top1"] == pytest.approx(

@@ -29,7 +29,7 @@ def test_metrics_by_a_plain_count():
     """The same accuracies, from predictions of prototypes made here, at the row's calibration."""
     measured = evaluation()
     row, _ = measured.run(NearestMean())
-    steps, calibration = row.selection["normalisation"], row.selection["calibration"]
+    steps, calibration = row.selection["feature_scaling"], row.selection["calibration"]
     test = measured.test
     from zerokin.benchmark.few_shot import draw_episodes
     from zerokin.features.scaler import FeatureScaler, unit_length
@@ -85,7 +85,7 @@ def test_test_classes_have_no_say_in_the_calibration():
 
 def test_semantics_help_and_the_table_shows_it():
     class Quick(GENERALISED["ours"]):
-        stages = ([{"normalisation": "centre-unit", "kappa": k} for k in (0.5, 1.0, 2.0)],)
+        stages = ([{"feature_scaling": "centre-unit", "kappa": k} for k in (0.5, 1.0, 2.0)],)
 
     measured = evaluation()
     rows = [measured.run(method)[0].as_dict() for method in (NearestMean(), Quick())]

@@ -73,13 +73,13 @@ def distribution_calibration(S, q, neighbours=2, spread=1.0):
 
 
 REFERENCES = {
-    "nearest-neighbour": (nearest_neighbour, {"normalisation": "none"}),
-    "prototypical": (prototypical, {"normalisation": "none"}),
-    "simple-shot": (simple_shot, {"normalisation": "centre-unit"}),
-    "logistic-regression": (logistic_regression, {"normalisation": "none", "ridge": 0.05}),
+    "nearest-neighbour": (nearest_neighbour, {"feature_scaling": "none"}),
+    "prototypical": (prototypical, {"feature_scaling": "none"}),
+    "simple-shot": (simple_shot, {"feature_scaling": "centre-unit"}),
+    "logistic-regression": (logistic_regression, {"feature_scaling": "none", "ridge": 0.05}),
     "distribution-calibration": (
         distribution_calibration,
-        {"normalisation": "none", "neighbours": 2, "spread": 1.0},
+        {"feature_scaling": "none", "neighbours": 2, "spread": 1.0},
     ),
 }
 
@@ -103,7 +103,7 @@ def test_peer_equals_its_reference_one_query_at_a_time(name, shots):
 
 def test_logistic_regression_scores_are_the_reference_s():
     episodes = EPISODES[4]
-    params = {"normalisation": "none", "ridge": 0.05}
+    params = {"feature_scaling": "none", "ridge": 0.05}
     method = FewShotPeerMethod(PEERS["logistic-regression"])
     scores = next(method.scorers(BASE, POOL, [params]))(episodes)
     for t in range(12):

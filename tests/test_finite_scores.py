@@ -70,11 +70,11 @@ def test_pruning_leaves_every_sample_a_candidate(keep):
 
 def test_features_that_are_all_zero_teach_nothing():
     with pytest.raises(InvalidInput, match="X: all 24 samples are equal"):
-        ZeroShotClassifier(normalisation="unit").fit(0 * X, Y, semantics=Z)
+        ZeroShotClassifier(feature_scaling="unit").fit(0 * X, Y, semantics=Z)
     with pytest.raises(InvalidInput, match="X is all zero once it is normalised by 'unit'"):
-        ZeroShotClassifier(normalisation="unit").fit(0 * X[:1], Y[:1], semantics=Z)
+        ZeroShotClassifier(feature_scaling="unit").fit(0 * X[:1], Y[:1], semantics=Z)
     same = np.tile(X[:1], (len(X), 1))  # which centring makes zero
-    for model in (FewShotClassifier(), ZeroShotClassifier(normalisation="centre-unit")):
+    for model in (FewShotClassifier(), ZeroShotClassifier(feature_scaling="centre-unit")):
         with pytest.raises(InvalidInput, match="X: all 24 samples are equal"):
             model.fit(same, Y, semantics=Z)
     with pytest.raises(InvalidInput, match="all zero once it is normalised by 'centre-unit'"):
@@ -83,14 +83,14 @@ def test_features_that_are_all_zero_teach_nothing():
 
 def test_a_shot_without_a_direction_is_refused_by_its_number():
     shots = SHOTS.copy()
-    model = FewShotClassifier(ZeroShotClassifier(normalisation="unit"))
+    model = FewShotClassifier(ZeroShotClassifier(feature_scaling="unit"))
     shots[1] = 0
     with pytest.raises(InvalidInput, match="shots: sample 1 is all zero"):
         model.fit(X, Y, semantics=Z, shots=shots, shot_labels=[6, 7, 8])
 
 
 def test_a_sample_of_zeros_scores_alike_with_all_classes_but_for_hubness():
-    model = ZeroShotClassifier(normalisation="unit", hub_weight=0.0).fit(X, Y, semantics=Z)
+    model = ZeroShotClassifier(feature_scaling="unit", hub_weight=0.0).fit(X, Y, semantics=Z)
     assert np.array_equal(model.decision_function(0 * NEW), np.zeros((len(NEW), C)))
 
 

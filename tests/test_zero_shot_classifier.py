@@ -36,7 +36,7 @@ TABLE = ClassTable(tuple(NAMES), Z)
 
 
 def fitted(**params):
-    return ZeroShotClassifier(normalisation="unit", gamma=0.1, **params).fit(
+    return ZeroShotClassifier(feature_scaling="unit", gamma=0.1, **params).fit(
         X, LABELS, semantics=TABLE
     )
 
@@ -120,7 +120,7 @@ def test_order_of_samples_and_classes_changes_nothing(inference):
     model = fitted(inference=inference)
     order, classes = RNG.permutation(len(X)), RNG.permutation(C)
     table = ClassTable(tuple(NAMES[i] for i in classes), Z[classes])
-    other = ZeroShotClassifier(normalisation="unit", gamma=0.1, inference=inference).fit(
+    other = ZeroShotClassifier(feature_scaling="unit", gamma=0.1, inference=inference).fit(
         X[order], np.array(NAMES)[LABELS[order]], semantics=table
     )
     for candidates in ("unseen", "all", NAMES[3:21]):
@@ -164,14 +164,14 @@ def test_top_k_is_the_head_of_the_decision_function():
 def test_a_class_added_later_is_the_class_known_from_the_start():
     """For the flat rule exactly; with kin as far as the tree agrees."""
     whole = fitted(inference="flat")
-    early = ZeroShotClassifier(normalisation="unit", gamma=0.1, inference="flat").fit(
+    early = ZeroShotClassifier(feature_scaling="unit", gamma=0.1, inference="flat").fit(
         X, LABELS, semantics=ClassTable(tuple(NAMES[:-2]), Z[:-2])
     )
     early.add_class(NAMES[-2], Z[-2]).add_class(NAMES[-1], 3 * Z[-1])
     np.testing.assert_allclose(
         early.decision_function(NEW), whole.decision_function(NEW), atol=1e-10
     )
-    kin = ZeroShotClassifier(normalisation="unit", gamma=0.1).fit(
+    kin = ZeroShotClassifier(feature_scaling="unit", gamma=0.1).fit(
         X, LABELS, semantics=ClassTable(tuple(NAMES[:-1]), Z[:-1])
     )
     before = kin.decision_function(NEW)
@@ -195,9 +195,11 @@ def test_explanation_shows_path_survivors_and_kin():
 
 
 @pytest.mark.parametrize("inference", ["residual", "flat", "paper"])
-@pytest.mark.parametrize("normalisation", ["none", "power-centre-whiten1-unit"])
-def test_saved_and_loaded_answers_are_identical(tmp_path, inference, normalisation):
-    model = ZeroShotClassifier(inference=inference, normalisation=normalisation, calibration=0.01)
+@pytest.mark.parametrize("feature_scaling", ["none", "power-centre-whiten1-unit"])
+def test_saved_and_loaded_answers_are_identical(tmp_path, inference, feature_scaling):
+    model = ZeroShotClassifier(
+        inference=inference, feature_scaling=feature_scaling, calibration=0.01
+    )
     model.fit(X, LABELS, semantics=TABLE)
     model.save(tmp_path / "model")
     loaded = ZeroShotClassifier.load(tmp_path / "model")

@@ -47,6 +47,7 @@ CLASSIFIER: Names = {
     "kin_semantics": "semantic_variance",
     "kin_width": "length_scale",
     "kin_shrinkage": "noise",
+    "normalisation": "feature_scaling",
 }
 """Parameters of `zerokin.ZeroShotClassifier`."""
 

@@ -32,10 +32,10 @@ class PeerMethod(Method):
         self.peer = peer
         self.name = peer.name
         normalisations = product_of(
-            normalisation=FEATURE_NORMALISATIONS, semantics=SEMANTIC_NORMALISATIONS
+            feature_scaling=FEATURE_NORMALISATIONS, semantics=SEMANTIC_NORMALISATIONS
         )
         self.defaults = {
-            "normalisation": "unit",
+            "feature_scaling": "unit",
             "semantics": "unit",
             **{name: getattr(peer(), name) for name in peer.grid},
         }
@@ -46,7 +46,7 @@ class PeerMethod(Method):
         seen = np.unique(data.labels)
         for params in trials:
             data.memo.start_trial()
-            normaliser, F, _ = data.scale_features(params["normalisation"])
+            normaliser, F, _ = data.scale_features(params["feature_scaling"])
             Z = normalised_semantics(data.semantics, seen, params["semantics"])
             chosen = {name: params[name] for name in self.peer.grid}
             fitted = self.peer(**chosen).fit(F, data.labels, Z, random_state=data.random_state)

@@ -106,7 +106,7 @@ def read_classifier(
         if config["layers"] != sum(name.startswith("layer.") for name in numbers):
             raise ValueError(f"layers is {shown(config['layers'])}")
         model._layer_prototypes = [numbers[f"layer.{layer}"] for layer in layers]
-        model._normaliser = _normaliser(model.normalisation, numbers)
+        model._normaliser = _normaliser(model.feature_scaling, numbers)
         has_hierarchy = bool(config["has_hierarchy"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidInput(f"{folder} is not a whole classifier ({error}): fit it anew") from error

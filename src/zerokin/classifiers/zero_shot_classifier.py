@@ -72,7 +72,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     alpha, beta, epsilon, gamma, n_neighbors, max_iter, tol
         Of `ProjectionLearner`, for every projection. ``beta=0`` keeps the semantics of samples
         fixed at those of their class.
-    normalisation
+    feature_scaling
         Steps of `FeatureScaler`.
     branching, grouping
         The hierarchy's t, and ``"kmeans"`` or ``"agglomerative"``, where `fit` is given none. With
@@ -124,7 +124,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> y = np.repeat([0, 1, 2, 3], 20)          # nothing is shown of class 4
     >>> world = rng.normal(size=(3, 12))
     >>> X = Z[y] @ world + 0.2 * rng.normal(size=(80, 12))
-    >>> model = ZeroShotClassifier(normalisation="unit", gamma=0.1).fit(X, y, semantics=Z)
+    >>> model = ZeroShotClassifier(feature_scaling="unit", gamma=0.1).fit(X, y, semantics=Z)
     >>> new = Z[[4, 4]] @ world + 0.2 * rng.normal(size=(2, 12))
     >>> model.predict(new), model.predict(new, candidates="all")
     (array([4, 4]), array([4, 4]))
@@ -139,7 +139,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "n_neighbors": Integer(1),
         "max_iter": Integer(1),
         "tol": Real(0),
-        "normalisation": Text("power-whiten3-unit"),
+        "feature_scaling": Text("power-whiten3-unit"),
         "branching": Integer(2),
         "grouping": OneOf(METHODS),
         "inference": OneOf(get_args(Inference)),
@@ -169,7 +169,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_neighbors: int = 10,
         max_iter: int = 20,
         tol: float = 1e-3,
-        normalisation: str = "power-whiten3-unit",
+        feature_scaling: str = "power-whiten3-unit",
         branching: int = 2,
         grouping: str = "agglomerative",
         inference: Inference = "residual",
@@ -191,7 +191,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_neighbors = n_neighbors
         self.max_iter = max_iter
         self.tol = tol
-        self.normalisation = normalisation
+        self.feature_scaling = feature_scaling
         self.branching = branching
         self.grouping = grouping
         self.inference = inference
@@ -230,7 +230,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names of its own); by default they are clustered from the semantics.
         """
         check_parameters(self)
-        FeatureScaler(self.normalisation)  # refuses steps before anything is read
+        FeatureScaler(self.feature_scaling)  # refuses steps before anything is read
         X, y = training_samples(self, X, y)
         known = KnownClasses.of(semantics, y)
         labels = known.positions(y, "y")
@@ -242,7 +242,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> ZeroShotClassifier:
         """Run the stages on data that was checked; a search gives a `Memo` to run them with."""
         Z, seen = data.semantics, data.seen
-        scaled = run(scale_features, data.features, data.labels, self.normalisation)
+        scaled = run(scale_features, data.features, data.labels, self.feature_scaling)
         spectrum = run(factor_features, scaled, self.device)
         tree = run(
             build_superclasses,

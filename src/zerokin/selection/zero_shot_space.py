@@ -27,7 +27,7 @@ DEFAULTS = {
     "beta": 0.0,
     "epsilon": 0.0,
     "gamma": 3.0,
-    "normalisation": "power-whiten3-unit",
+    "feature_scaling": "power-whiten3-unit",
     "inference": "residual",
     "grouping": "agglomerative",
     "branching": 2,
@@ -41,7 +41,7 @@ DEFAULTS = {
 
 STAGES = (
     product_of(
-        normalisation=FEATURE_NORMALISATIONS, alpha=[0.9, 0.95, 0.99], gamma=[1.0, 3.0, 10.0]
+        feature_scaling=FEATURE_NORMALISATIONS, alpha=[0.9, 0.95, 0.99], gamma=[1.0, 3.0, 10.0]
     ),
     [
         {"inference": "flat"},

@@ -17,7 +17,7 @@ ZERO_SHOT = {"zero-shot": Ours, "zero-shot-taxonomy": OursByTaxonomy}
 
 FLAT: Params = {**Ours.defaults, "inference": "flat", "hub_weight": 0.0}
 
-PLAIN: Params = {**FLAT, "normalisation": "centre-unit"}
+PLAIN: Params = {**FLAT, "feature_scaling": "centre-unit"}
 
 
 class ClassLevelProjection(Ours):

@@ -42,7 +42,7 @@ class NearestMean(OursFewShot):
 
     name = "nearest-mean"
     defaults: Params = SHOTS_ALONE
-    stages = (product_of(normalisation=FEATURE_NORMALISATIONS),)
+    stages = (product_of(feature_scaling=FEATURE_NORMALISATIONS),)
 
 
 GENERALISED: dict[str, type[OursFewShot]] = {"nearest-mean": NearestMean, "ours": OursGeneralised}

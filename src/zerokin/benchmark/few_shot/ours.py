@@ -29,7 +29,7 @@ KAPPAS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 DEFAULTS = {
     **ZERO_SHOT_DEFAULTS,
-    "normalisation": "power-centre-unit",
+    "feature_scaling": "power-centre-unit",
     "hub_weight": 0.0,
     "kappa": 1.0,
     "base_weight": 0.0,
@@ -41,13 +41,13 @@ WITHOUT_KIN: Params = {**DEFAULTS, "inference": "flat"}
 SHOTS_ALONE: Params = {**WITHOUT_KIN, "kappa": 0.0}
 LENDING: dict[str, Sequence[Any]] = {
     # What lending brings depends on how features are normalised.
-    "normalisation": FEATURE_NORMALISATIONS,
+    "feature_scaling": FEATURE_NORMALISATIONS,
     "base_weight": [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
     "base_neighbors": [1, 4],
 }
 
 FIRST: dict[str, Sequence[Any]] = {
-    "normalisation": FEATURE_NORMALISATIONS,
+    "feature_scaling": FEATURE_NORMALISATIONS,
     "alpha": [0.9, 0.99],
     "gamma": [1.0, 3.0, 10.0, 30.0],
 }
@@ -136,7 +136,7 @@ def _scorer(data: TrainingData, pool: NDArray[Any], params: Params) -> EpisodeSc
         projected = model.prototypes_
     else:
         run.start_trial()
-    normaliser = data.scale_features(params["normalisation"]).normaliser
+    normaliser = data.scale_features(params["feature_scaling"]).normaliser
     F = data.scale_samples(normaliser, pool)
     base = data.scale_samples(normaliser, data.features)
     related = run(relate_to_base, F, base, data.labels)

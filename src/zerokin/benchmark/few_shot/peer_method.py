@@ -24,10 +24,10 @@ class FewShotPeerMethod(FewShotMethod):
         self.peer = peer
         self.name = peer.name
         self.defaults = {
-            "normalisation": peer.normalisations[0],
+            "feature_scaling": peer.normalisations[0],
             **{name: getattr(peer(), name) for name in peer.grid},
         }
-        self.stages = (product_of(normalisation=peer.normalisations), product_of(**peer.grid))
+        self.stages = (product_of(feature_scaling=peer.normalisations), product_of(**peer.grid))
 
     def scorers(
         self, data: TrainingData, pool: NDArray[Any], trials: Sequence[Params]
@@ -36,8 +36,8 @@ class FewShotPeerMethod(FewShotMethod):
         base: BaseClasses | None = None
         for params in trials:
             data.memo.start_trial()
-            if base is None or base.normaliser.steps != params["normalisation"]:
-                normaliser = data.scale_features(params["normalisation"]).normaliser
+            if base is None or base.normaliser.steps != params["feature_scaling"]:
+                normaliser = data.scale_features(params["feature_scaling"]).normaliser
                 base = BaseClasses(data.features, data.labels, normaliser)
                 F = normaliser.transform(pool)
             peer = self.peer(**{name: params[name] for name in self.peer.grid})

@@ -229,8 +229,8 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.zero_shot_: ZeroShotClassifier | None = None
             if hierarchy is not None:
                 raise InvalidInput("hierarchy needs semantics: without, shots alone count")
-            scaled = scale_features(X, labels, zero_shot.normalisation)
-            refuse_all_zero(scaled.features, zero_shot.normalisation)
+            scaled = scale_features(X, labels, zero_shot.feature_scaling)
+            refuse_all_zero(scaled.features, zero_shot.feature_scaling)
             self._normaliser = scaled.normaliser
             return projected
         # Base classes without semantics stay in: the zero-shot classifier refuses them by name.
@@ -327,4 +327,4 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _default() -> ZeroShotClassifier:
-    return ZeroShotClassifier(normalisation="centre-unit", hub_weight=0.0)
+    return ZeroShotClassifier(feature_scaling="centre-unit", hub_weight=0.0)
