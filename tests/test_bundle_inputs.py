@@ -51,6 +51,7 @@ def kept(tmp_path_factory):
     told = replace(
         whole.classes,
         semantics_source="sentences (minilm)",
+        text_encoder="minilm",
         attribute_names=None,
         descriptions=tuple(f"{name}, as it is\nknown" for name in whole.classes.names),
     )

@@ -245,3 +245,11 @@ def test_a_taxonomy_may_give_the_superclasses_and_classes_still_join(folder, tmp
     wrong = zerokin.ClassHierarchy.from_taxonomy(kinds, names=[*names[:-1], "unicorn"])
     with pytest.raises(InvalidInput, match=f"the hierarchy has no class '{names[-1]}'"):
         fitted(folder, hierarchy=wrong)
+
+
+def test_python_and_the_command_fine_tune_alike():
+    from zerokin.recognizer.fitting import FINE_TUNING, _network
+
+    recipe = _network(None, finetune=True)[0].recipe
+    assert {name: getattr(recipe, name) for name in FINE_TUNING} == dict(FINE_TUNING)
+    assert _network({"recipe": Recipe(lr=0.5)}, finetune=True)[0].recipe.lr == 0.5

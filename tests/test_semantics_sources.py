@@ -14,7 +14,7 @@ from zerokin.cli import main
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, MissingFile
-from zerokin.recognizer.class_vectors import encoder_of
+from zerokin.recognizer.serialization import read_text_encoder
 from zerokin.semantics import taxonomy_vectors, wordnet_definitions
 
 
@@ -184,7 +184,9 @@ def test_a_table_brings_back_what_a_command_wrote(critters, tmp_path, capsys, mo
     ],
 )
 def test_a_text_is_enough_for_a_class_where_texts_alone_made_the_vectors(source, encoder):
-    assert encoder_of(ClassTable(("okapi",), semantics_source=source)) == encoder
+    """Bundles of earlier versions have it in words alone."""
+    assert read_text_encoder({"semantics_source": source}) == encoder
+    assert read_text_encoder({"semantics_source": source, "text_encoder": None}) is None
 
 
 def test_a_class_that_is_added_leaves_no_wnids_behind():

@@ -8,7 +8,6 @@ import numpy as np
 
 from zerokin.data.classes import ClassTable
 from zerokin.recognizer import Recognizer
-from zerokin.recognizer.class_vectors import encoder_of
 
 KnownBy = Literal["attributes", "text", "vector"]
 
@@ -23,7 +22,7 @@ def known_by(classes: ClassTable) -> KnownBy:
     """
     if classes.attribute_names is not None:
         return "attributes"
-    return "text" if encoder_of(classes) else "vector"
+    return "text" if classes.text_encoder else "vector"
 
 
 def attribute_range(classes: ClassTable) -> tuple[float, float]:

@@ -25,10 +25,6 @@ class GroupingName(StrEnum):
     taxonomy = "taxonomy"
 
 
-# What CUB's validation folds prefer for the end-to-end network, from weights that know ImageNet.
-FINE_TUNING: dict[str, Any] = {"lr": 0.006, "head_multiplier": 3.0}
-
-
 class ModeName(StrEnum):
     """What a network is trained on."""
 
@@ -112,6 +108,8 @@ def fit(
             )
         if config is not None and not finetune:
             raise InvalidInput("--config says how a network is trained: add --fine-tune")
+        from zerokin.recognizer.fitting import FINE_TUNING
+
         learner = network_settings(
             config,
             {

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zerokin.data.classes import BESIDE, ClassTable
 from zerokin.data.dataset import Dataset
@@ -32,14 +33,29 @@ def with_semantics(dataset: Dataset, semantics: str) -> Dataset:
     return dataset.with_classes(parts[0] if len(parts) == 1 else _side_by_side(parts))
 
 
+def known_by(
+    classes: ClassTable,
+    vectors: NDArray[np.float64],
+    source: str,
+    *,
+    text_encoder: str | None = None,
+) -> ClassTable:
+    """Return the table with other vectors (C, d_z), and where they come from."""
+    return replace(
+        classes,
+        vectors=vectors,
+        semantics_source=source,
+        attribute_names=None,
+        text_encoder=text_encoder,
+    )
+
+
 def from_word_vectors(classes: ClassTable, file: str) -> ClassTable:
     """Return the table with the word vectors of the class names."""
     from zerokin.semantics import word_vectors
 
     vectors = word_vectors(classes.names, file)
-    return replace(
-        classes, vectors=vectors, semantics_source=f"word vectors ({file})", attribute_names=None
-    )
+    return known_by(classes, vectors, f"word vectors ({file})")
 
 
 def from_text(classes: ClassTable, model: str) -> ClassTable:
@@ -48,21 +64,15 @@ def from_text(classes: ClassTable, model: str) -> ClassTable:
 
     described = dict(zip(classes.names, classes.descriptions or (), strict=False))
     vectors = sentence_vectors(class_texts(classes.names, described), model)
-    return replace(
-        classes, vectors=vectors, semantics_source=f"sentences ({model})", attribute_names=None
-    )
+    return known_by(classes, vectors, f"sentences ({model})", text_encoder=model)
 
 
 def from_table(classes: ClassTable, file: str) -> ClassTable:
     """Return the table with vectors from a file with a line per class, such as `vectors` writes."""
     from zerokin.semantics.tables import vectors_of_classes
 
-    return replace(
-        classes,
-        vectors=vectors_of_classes(file, classes.names, key="name"),
-        semantics_source=f"a table ({file})",
-        attribute_names=None,
-    )
+    vectors = vectors_of_classes(file, classes.names, key="name")
+    return known_by(classes, vectors, f"a table ({file})")
 
 
 def from_definitions(classes: ClassTable, folder: str | None = None) -> ClassTable:
@@ -75,14 +85,11 @@ def from_definitions(classes: ClassTable, folder: str | None = None) -> ClassTab
             "give --semantics text=minilm"
         )
     texts = wordnet_definitions(classes.wnids, folder)
-    return replace(
-        classes,
-        # A few short texts, and a GPU may be at something else.
-        vectors=sentence_vectors(texts, TEXT_ENCODER, device="cpu"),
-        semantics_source=f"WordNet's definitions ({TEXT_ENCODER})",
-        attribute_names=None,
-        descriptions=tuple(texts),
-    )
+    # A few short texts, and a GPU may be at something else.
+    vectors = sentence_vectors(texts, TEXT_ENCODER, device="cpu")
+    source = f"WordNet's definitions ({TEXT_ENCODER})"
+    told = replace(classes, descriptions=tuple(texts))
+    return known_by(told, vectors, source, text_encoder=TEXT_ENCODER)
 
 
 def from_taxonomy(classes: ClassTable) -> ClassTable:
@@ -91,8 +98,7 @@ def from_taxonomy(classes: ClassTable) -> ClassTable:
 
     if classes.taxonomy is None:
         raise InvalidInput("these classes have no taxonomy: give other semantics")
-    vectors = taxonomy_vectors(classes.taxonomy)
-    return replace(classes, vectors=vectors, semantics_source="taxonomy", attribute_names=None)
+    return known_by(classes, taxonomy_vectors(classes.taxonomy), "taxonomy")
 
 
 def from_own(classes: ClassTable) -> ClassTable:
@@ -141,10 +147,6 @@ def _from_source(classes: ClassTable, source: str) -> ClassTable:
 def _side_by_side(parts: list[ClassTable]) -> ClassTable:
     """Return the table with the vectors of several, each of unit length."""
     told = [part.descriptions for part in parts if part.descriptions is not None]
-    return replace(
-        parts[0],
-        vectors=np.hstack([part.semantics for part in parts]),
-        semantics_source=BESIDE.join(part.semantics_source for part in parts),
-        attribute_names=None,
-        descriptions=told[0] if told else None,
-    )
+    source = BESIDE.join(part.semantics_source for part in parts)
+    table = replace(parts[0], descriptions=told[0] if told else None)
+    return known_by(table, np.hstack([part.semantics for part in parts]), source)

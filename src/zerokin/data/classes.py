@@ -33,6 +33,9 @@ class ClassTable:
         (C, d_z) semantic vectors as they were read; `semantics` is what methods use.
     semantics_source
         Where the vectors come from, such as ``"attributes"``.
+    text_encoder
+        The sentence encoder that made the vectors, through which the text of a new class goes, too;
+        None where something else made them, or something stands beside the texts.
     attribute_names
         Names of the d_z columns, where they have any.
     descriptions
@@ -50,6 +53,7 @@ class ClassTable:
     descriptions: tuple[str, ...] | None = None
     taxonomy: tuple[TaxonomyPath, ...] | None = None
     wnids: tuple[str, ...] | None = None
+    text_encoder: str | None = None
 
     def __post_init__(self) -> None:
         names: object = self.names

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.data.classes import BESIDE, ClassTable
+from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, did_you_mean
-
-ENCODED = re.compile(r"(?:sentences|WordNet's definitions) \((.+)\)", re.DOTALL)
 
 
 def class_vector(
@@ -58,20 +55,6 @@ def class_vector(
     return values
 
 
-def encoder_of(classes: ClassTable) -> str | None:
-    """Return the sentence encoder that made the vectors of these classes, if one did.
-
-    Examples
-    --------
-    >>> encoder_of(ClassTable(("okapi",), semantics_source="sentences (minilm)"))
-    'minilm'
-    """
-    source = classes.semantics_source
-    # A text says nothing of what stands beside its vector.
-    found = None if BESIDE in source else ENCODED.fullmatch(source)
-    return found[1] if found else None
-
-
 def _from_attributes(
     name: str, classes: ClassTable, attributes: Mapping[str, float]
 ) -> NDArray[np.float64]:
@@ -79,7 +62,7 @@ def _from_attributes(
     if known is None:
         raise InvalidInput(
             f"class {name!r}: classes are known by {classes.semantics_source} here, not by "
-            f"attributes: give {'text' if encoder_of(classes) else 'vector'}"
+            f"attributes: give {'text' if classes.text_encoder else 'vector'}"
         )
     columns = {attribute: column for column, attribute in enumerate(known)}
     values = np.zeros(len(known))
@@ -98,7 +81,7 @@ def _from_attributes(
 
 
 def _from_text(name: str, classes: ClassTable, text: str) -> NDArray[np.float64]:
-    encoder = encoder_of(classes)
+    encoder = classes.text_encoder
     if encoder is None:
         raise InvalidInput(
             f"class {name!r}: classes are known by {classes.semantics_source} here, not by text: "

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from zerokin._version import __version__
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
-from zerokin.data.classes import ClassTable
+from zerokin.data.classes import BESIDE, ClassTable
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.recognizer.atomic_bundle import (
     is_bundle,
@@ -36,6 +37,7 @@ NETWORK, CLASSIFIER, EXAMPLES = "network", "classifier", "examples"
 CLASSES, ABOUT, ANSWERS, METRICS = "classes.csv", "about.json", "answers.json", "metrics.json"
 CARD, INDEX = "README.md", "index.json"
 FIXED_COLUMNS = ("name", "role", "description")
+TOLD_ENCODER = re.compile(r"(?:sentences|WordNet's definitions) \((.+)\)", re.DOTALL)
 
 
 def write_recognizer(recognizer: Recognizer, folder: str | os.PathLike[str]) -> None:
@@ -86,6 +88,7 @@ def fill(recognizer: Recognizer, root: Path, *, former: Path | None = None) -> N
     about = {
         "written_by": f"zerokin {__version__}",
         "semantics_source": classes.semantics_source,
+        "text_encoder": classes.text_encoder,
         "has_vectors": classes.vectors is not None and classes.attribute_names is not None,
         "has_descriptions": classes.descriptions is not None,
         "about": recognizer.about,
@@ -211,11 +214,33 @@ def _read_classes(
             names=names,
             vectors=vectors,
             semantics_source=str(about["semantics_source"]),
+            text_encoder=read_text_encoder(about),
             attribute_names=attributes if about["has_vectors"] else None,
             descriptions=tuple(row[2] for row in rows) if about["has_descriptions"] else None,
         )
     except (OSError, ValueError, KeyError, IndexError, csv.Error) as error:
         raise InvalidInput(f"{path} does not hold the bundle's classes ({error})") from error
+
+
+def read_text_encoder(about: Mapping[str, Any]) -> str | None:
+    """Return the sentence encoder that a bundle notes; earlier ones told it within their source.
+
+    Examples
+    --------
+    >>> read_text_encoder({"text_encoder": "minilm"})
+    'minilm'
+    >>> read_text_encoder({"semantics_source": "sentences (minilm)"})
+    'minilm'
+    """
+    if "text_encoder" in about:
+        noted = about["text_encoder"]
+        if noted is not None and not isinstance(noted, str):
+            raise ValueError(f"text_encoder is {noted!r}")
+        return noted
+    source = str(about["semantics_source"])
+    # A text says nothing of what stands beside its vector.
+    found = None if BESIDE in source else TOLD_ENCODER.fullmatch(source)
+    return found[1] if found else None
 
 
 def _read_calibrations(path: Path) -> dict[str, ConfidenceModel]:
