@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from zerokin._version import __version__
 from zerokin.app.described import described_classes, described_hierarchy
-from zerokin.app.refusals import TooLarge, one_line, status_of
+from zerokin.app.refusals import one_line, status_of
 from zerokin.app.request_body import Body, BodyReader
 from zerokin.app.service import Service
 from zerokin.errors import InvalidInput, ZerokinError
@@ -27,7 +27,6 @@ from zerokin.recognizer.class_notes import class_notes
 KINDS = ("all", "seen", "unseen")
 IMAGE_FIELD = "image"
 FORMER_FIELD = "picture"
-MOST_JSON_BYTES = 2_000_000
 DESCRIPTIONS = ("attributes", "text", "vector")
 ROUTES = {
     "/api/health": ("GET",),
@@ -148,13 +147,8 @@ async def sent_picture(request: Request) -> AsyncIterator[tuple[Callable[[], byt
 
 async def sent_object(request: Request) -> dict[str, Any]:
     """Return the JSON object that a request holds."""
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_JSON_BYTES:
-            raise TooLarge(f"more than the limit of {MOST_JSON_BYTES:,} bytes of JSON: send less")
     try:
-        given = json.loads(body)
+        given = json.loads(await request.body())
     except (ValueError, RecursionError) as problem:
         raise InvalidInput(f"the body is not JSON: {problem}") from problem
     if not isinstance(given, dict):

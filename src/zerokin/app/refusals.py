@@ -52,12 +52,6 @@ class TooLarge(Refusal):
     status = 413
 
 
-class TooSoon(Refusal):
-    """Another try at the password before the wait after a wrong one is over."""
-
-    status = 429
-
-
 class Busy(Refusal):
     """As many requests as the server takes are in hand already."""
 
