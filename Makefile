@@ -5,13 +5,15 @@
 # make notebook   turns the tutorial into build/tutorial.ipynb, outputs and pictures included
 # make fuzz   feeds every reader thousands of mutated files
 # make kills  kills commands at random moments and looks at what is left
+# make results   writes the tables of README and docs/results.md anew from results/
+# make results-small   runs Critters and CUB's ready features again and records them (ZEROKIN_DATA)
 # make mutants   changes the sources in small ways and looks whether tests notice
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit docs notebook fuzz kills mutants test-browser clean
+.PHONY: demo test lint types unit docs notebook fuzz kills mutants results results-small test-browser clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.ready
@@ -55,6 +57,19 @@ test-browser: $(VENV)/.ready-browser
 	{ command -v chromium && command -v nginx && command -v openssl; } >/dev/null \
 	  || { apt-get update -qq && apt-get install -y -qq chromium nginx-light openssl; }
 	$(BIN)/pytest -m browser tests/browser
+
+results: $(VENV)/.ready-dev
+	$(BIN)/python docs/results_tables.py
+
+# What two cores record in at most twenty minutes; CUB is looked for where the tests look for it.
+SMALL_CUB := cub-data cub-features-linear cub-features-ours
+SMALL_CRITTERS := critters-demo-0
+results-small: $(VENV)/.ready-dev
+	for run in $(SMALL_CRITTERS); do $(BIN)/zerokin reproduce $$run --record || exit; done
+	for run in $(SMALL_CUB); do \
+	  OMP_NUM_THREADS=1 $(BIN)/zerokin reproduce $$run "$(or $(ZEROKIN_DATA),../shared/data)/cub" --record || exit; \
+	done
+	$(BIN)/python docs/results_tables.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

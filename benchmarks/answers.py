@@ -1,6 +1,6 @@
 """How far can answers be trusted? Calibration, hedging and "none of these", folds and test.
 
-Everything is learned on the validation folds; test pictures are scored once, at the end.
+Everything is learned on the validation folds; test images are scored once, at the end.
 
 Run: python benchmarks/answers.py xlsa17=DIR --figure docs/images/risk_coverage.png
      python benchmarks/answers.py xlsa17=DIR --only novelty --near cub=DIR --far mini-imagenet=DIR
@@ -15,6 +15,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from sklearn.metrics import roc_auc_score
 
 import zerokin
 from zerokin.classifiers import ZeroShotClassifier
@@ -28,8 +29,8 @@ from zerokin.recognizer.confidence.confidence import (
     probabilities,
     surprise,
 )
-from zerokin.recognizer.confidence.fitting import AnswerFitter, balanced_weights, fit_answers
-from zerokin.recognizer.confidence.novelty import auroc, typicality
+from zerokin.recognizer.confidence.fitting import AnswerFitter, balanced_weights
+from zerokin.recognizer.confidence.novelty import typicality
 from zerokin.recognizer.confidence.risk_coverage import risk_coverage
 from zerokin.recognizer.confidence.scored import Scored
 from zerokin.recognizer.confidence.selective_prediction import predict_selectively
@@ -135,6 +136,12 @@ def print_fewer_candidates(pairs, draws=5):
         print(f"{k} candidates drawn at random, left-out folds: ECE {np.mean(errors):.1f}")
 
 
+def auroc(known, outliers):
+    """Chance that a known sample is more typical than an outlier, ties counting half."""
+    is_known = np.arange(len(known) + len(outliers)) < len(known)
+    return roc_auc_score(is_known, np.concatenate([known, outliers]))
+
+
 def study_answers(dataset, params, figure):
     cold = seen_temperature(AnswerFitter(dataset, params, candidates="all", quiet=True))
     model = fitted(dataset, params)
@@ -215,7 +222,8 @@ def study_novelty(dataset, params, near, far):
     print("|---|---:|---:|---:|---:|---:|---:|")
     for family in [None, *(name for name, _ in Counter(families).most_common(FAMILIES))]:
         world = without_classes(dataset, families == family) if family else dataset
-        rule = fit_answers(world, params, candidates="all", quiet=True).novelty
+        fitter = AnswerFitter(world, params, candidates="all", quiet=True)
+        rule = fitter.calibration().novelty
         model = fitted(world, params)
 
         def typical(features, model=model):
@@ -265,28 +273,28 @@ def study_typicality(dataset, params):
 
 
 def far_features(near, far, dataset, every=40):
-    """Return features of quite other pictures, and of known ones treated in the same way."""
+    """Return features of quite other images, and of known ones treated in the same way."""
     birds = {"n01532829", "n01558993", "n01843383", "n01855672"}
-    others, known = zerokin.load_dataset(far).pictures, zerokin.load_dataset(near).pictures
+    others, known = zerokin.load_dataset(far).images, zerokin.load_dataset(near).images
     chosen = [i for i in range(0, len(others), every) if others.names[i].split("/")[1] not in birds]
     tests = np.concatenate([dataset.split.test_seen, dataset.split.test_unseen])[::every]
-    whole = lambda picture: centre(picture, 256, SIDE)  # noqa: E731
-    small = lambda picture: centre(picture, SMALL, SMALL).resize((SIDE, SIDE), Image.BICUBIC)  # noqa: E731
+    whole = lambda image: center(image, 256, SIDE)  # noqa: E731
+    small = lambda image: center(image, SMALL, SMALL).resize((SIDE, SIDE), Image.BICUBIC)  # noqa: E731
     return {
         f"{far.partition('=')[0]}, no birds": extracted(others, chosen, small),
-        f"known pictures at {SMALL} px": extracted(known, tests, small),
-        "known pictures, features made anew": extracted(known, tests, whole),
+        f"known images at {SMALL} px": extracted(known, tests, small),
+        "known images, features made anew": extracted(known, tests, whole),
     }
 
 
-def centre(picture, shorter, side):
-    scale = shorter / min(picture.size)
-    picture = picture.resize([round(scale * length) for length in picture.size], Image.BICUBIC)
-    left, top = ((length - side) // 2 for length in picture.size)
-    return picture.crop((left, top, left + side, top + side))
+def center(image, shorter, side):
+    scale = shorter / min(image.size)
+    image = image.resize([round(scale * length) for length in image.size], Image.BICUBIC)
+    left, top = ((length - side) // 2 for length in image.size)
+    return image.crop((left, top, left + side, top + side))
 
 
-def extracted(pictures, chosen, prepare):
+def extracted(images, chosen, prepare):
     import torch
 
     from zerokin.features.networks import create_backbone
@@ -296,7 +304,7 @@ def extracted(pictures, chosen, prepare):
     with torch.no_grad():
         for start in track(range(0, len(chosen), 32), "features", total=-(-len(chosen) // 32)):
             batch = np.stack(
-                [np.asarray(prepare(pictures.load(int(i)))) for i in chosen[start : start + 32]]
+                [np.asarray(prepare(images.load(int(i)))) for i in chosen[start : start + 32]]
             )
             rows.append(backbone(torch.from_numpy(batch).permute(0, 3, 1, 2)).features.numpy())
     return np.concatenate(rows)
@@ -306,14 +314,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data")
     parser.add_argument("--figure")
-    parser.add_argument("--near", help="pictures of the same data set")
-    parser.add_argument("--far", help="a data set of other pictures")
+    parser.add_argument("--near", help="images of the same data set")
+    parser.add_argument("--far", help="a data set of other images")
     parser.add_argument("--only", choices=["answers", "novelty"])
     arguments = parser.parse_args()
     dataset = zerokin.load_dataset(arguments.data)
-    balance = ClassFoldSearch(AsGiven(), quiet=True).fit(dataset).best_calibration_
-    params = {"calibration": balance}
-    print(f"calibration {balance:.4f}")
+    balance = ClassFoldSearch(AsGiven(), quiet=True).fit(dataset).best_seen_penalty_
+    params = {"seen_penalty": balance}
+    print(f"seen_penalty {balance:.4f}")
     if arguments.only != "novelty":
         study_answers(dataset, params, arguments.figure)
     if arguments.only != "answers":

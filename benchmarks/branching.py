@@ -1,6 +1,6 @@
 """The paper's figure of t: accuracy on validation classes over the hierarchy's branching.
 
-    python benchmarks/branching.py xlsa17=DIR [--out branching.png]
+    python benchmarks/branching.py xlsa17=DIR [--out branching.png] [--json rows.json]
 
 For each t, by k-means and by Ward clustering: ours with superclass offsets alone (no offsets by
 similar semantics, so that superclasses show), ours at its defaults, and the paper's top-3 pruning.
@@ -14,7 +14,10 @@ import argparse
 import numpy as np
 
 import zerokin
+from zerokin.benchmark.settings import features_name, features_sha256
+from zerokin.files import replacing
 from zerokin.metrics.accuracy import per_class_top1
+from zerokin.report.comparison import as_json
 
 BRANCHINGS = (2, 3, 4, 5, 6, 8, 10)
 WAYS = {
@@ -33,11 +36,16 @@ def accuracy(fold, **params) -> float:
     return per_class_top1(fold.evaluation_labels(split.test_unseen), named)
 
 
-def main() -> None:
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data")
     parser.add_argument("--out", help="also draw the figure")
-    given = parser.parse_args()
+    parser.add_argument("--json", help="also write the rows")
+    return parser.parse_args(arguments)
+
+
+def main() -> None:
+    given = parse()
     dataset = zerokin.load_dataset(given.data)
     folds = [dataset.fold(number) for number in range(1, len(dataset.split.folds) + 1)]
     flat = np.mean([accuracy(fold, inference="flat") for fold in folds])
@@ -51,8 +59,34 @@ def main() -> None:
                 curve.append(float(np.mean([accuracy(fold, **given_params) for fold in folds])))
             figures = ", ".join(f"t={t} {v:.1f}" for t, v in zip(BRANCHINGS, curve, strict=True))
             print(f"{name}, {grouping}: {figures}", flush=True)
+    if given.json:
+        write_rows(
+            dataset, {"without superclasses": [float(flat)] * len(BRANCHINGS), **curves}, given.json
+        )
     if given.out:
         draw(curves, flat, given.out)
+
+
+def write_rows(dataset, curves: dict[str, list[float]], path: str) -> None:
+    about = {
+        "dataset": dataset.name,
+        "setting": "validation",
+        "features": features_name(dataset),
+        "features_sha256": features_sha256(dataset),
+        "split": dataset.split.version,
+        "seed": 0,
+        "selection": {"on": "nothing: the defaults"},
+    }
+    rows = [
+        {
+            **about,
+            "method": name,
+            "metrics": {f"t{t}": value for t, value in zip(BRANCHINGS, curve, strict=True)},
+        }
+        for name, curve in curves.items()
+    ]
+    with replacing(path) as temporary:
+        temporary.write_text(as_json(rows), encoding="utf-8")
 
 
 def draw(curves: dict[str, list[float]], flat: float, path: str) -> None:

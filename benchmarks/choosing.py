@@ -5,7 +5,7 @@
 reads features that `zerokin ablation configs/mini-imagenet/few-shot.yaml` left.
 
 The validation classes fall into halves at random. Each half chooses the settings of ours, of its
-variants, and of ours as it chose before (with kin first, and normalisation before lending); the
+variants, and of ours as it chose before (with kin first, and normalization before lending); the
 mean accuracy is told on the half that chose and on the other one. No test class is looked at.
 """
 

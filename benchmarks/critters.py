@@ -1,4 +1,4 @@
-"""How hard is Critters? Raw pixels and a small CNN, on unseen species and on held-out pictures.
+"""How hard is Critters? Raw pixels and a small CNN, on unseen species and on held-out images.
 
 Run: python benchmarks/critters.py --seeds 0 1 2
 
@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from zerokin.classifiers import ZeroShotClassifier
 from zerokin.commands.demo import CLASS_LEVEL, demo_learner
 from zerokin.critters import (
-    PICTURES_PER_SPECIES,
+    IMAGES_PER_SPECIES,
     SPECIES,
     attribute_matrix,
     render,
     validation_folds,
 )
 from zerokin.data import Dataset, load_dataset
-from zerokin.data.pictures import ArrayPictures
+from zerokin.data.images import ArrayImages
 from zerokin.features.feature_learner import Mode
 from zerokin.features.input import open_source
-from zerokin.features.input.sources import PictureSource
+from zerokin.features.input.sources import ImageSource
 from zerokin.hierarchy.from_dataset import build_hierarchy
 from zerokin.progress import track
 
@@ -50,15 +50,15 @@ def nearest_class(
     return nearest
 
 
-def pixels(pictures: NDArray[np.uint8]) -> Array:
-    """Return pictures reduced to 32 x 32 as rows of numbers in 0..1, (N, 3072)."""
-    n, side = pictures.shape[:2]
-    blocks = pictures.reshape(n, side // 2, 2, side // 2, 2, 3)
+def pixels(images: NDArray[np.uint8]) -> Array:
+    """Return images reduced to 32 x 32 as rows of numbers in 0..1, (N, 3072)."""
+    n, side = images.shape[:2]
+    blocks = images.reshape(n, side // 2, 2, side // 2, 2, 3)
     rows: Array = blocks.mean(axis=(2, 4)).reshape(n, -1) / 255.0
     return rows
 
 
-def nearest_pictures(queries: Array, known: Array) -> NDArray[np.intp]:
+def nearest_images(queries: Array, known: Array) -> NDArray[np.intp]:
     """Return the index of each query's nearest known row."""
     norms = (known**2).sum(axis=1)
     chunks = np.array_split(queries, -(-len(queries) // 256))
@@ -90,7 +90,7 @@ def chosen_penalty(features: Array, labels: NDArray[np.intp], semantics: Array) 
 def compare_on_folds(seeds: list[int], epochs: int) -> None:
     """Print what features of class labels and of the CNN-RNN are worth to validation species."""
     critters = load_dataset("critters")
-    source = open_source(critters.pictures, 64, resident=True)
+    source = open_source(critters.images, 64, resident=True)
     modes: tuple[Mode, ...] = ("classes", "cnn-rnn")
     found = np.array(
         [
@@ -109,9 +109,7 @@ def compare_on_folds(seeds: list[int], epochs: int) -> None:
     print(f"difference: {gain.mean():+.1f}, standard error {error:.1f}, {len(gain)} pairs")
 
 
-def fold_accuracy(
-    fold: Dataset, source: PictureSource, mode: Mode, seed: int, epochs: int
-) -> float:
+def fold_accuracy(fold: Dataset, source: ImageSource, mode: Mode, seed: int, epochs: int) -> float:
     """Return per-class top-1 of a fold's validation species under class-level projection."""
     tree = build_hierarchy(fold, "agglomerative", branching=3)
     learner = demo_learner(mode, seed=seed, epochs=epochs)
@@ -131,7 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folds", action="store_true", help="compare features on validation folds")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--pictures-seed", type=int, default=0)
+    parser.add_argument("--images-seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=10)
     arguments = parser.parse_args()
     if arguments.folds:
@@ -139,16 +137,16 @@ def main() -> None:
         return
 
     started = time.perf_counter()
-    jobs = [(species, i) for species in SPECIES for i in range(PICTURES_PER_SPECIES)]
-    drawn = track(jobs, "drawing pictures", total=len(jobs))
-    pictures = np.stack([render(s, i, arguments.pictures_seed) for s, i in drawn])
+    jobs = [(species, i) for species in SPECIES for i in range(IMAGES_PER_SPECIES)]
+    drawn = track(jobs, "drawing images", total=len(jobs))
+    images = np.stack([render(s, i, arguments.images_seed) for s, i in drawn])
     drawing = time.perf_counter() - started
-    labels = np.repeat(np.arange(len(SPECIES)), PICTURES_PER_SPECIES)
-    number = np.tile(np.arange(PICTURES_PER_SPECIES), len(SPECIES))
+    labels = np.repeat(np.arange(len(SPECIES)), IMAGES_PER_SPECIES)
+    number = np.tile(np.arange(IMAGES_PER_SPECIES), len(SPECIES))
     is_unseen = np.array([species.unseen for species in SPECIES])
     seen, unseen = np.flatnonzero(~is_unseen), np.flatnonzero(is_unseen)
     test_unseen = is_unseen[labels]
-    test_seen = ~test_unseen & (number >= PICTURES_PER_SPECIES - HELD_OUT)
+    test_seen = ~test_unseen & (number >= IMAGES_PER_SPECIES - HELD_OUT)
     train = ~test_unseen & ~test_seen
     raw_semantics = attribute_matrix()
     semantics = raw_semantics - raw_semantics[seen].mean(axis=0)
@@ -157,13 +155,13 @@ def main() -> None:
     rows.append(("chance", [100.0 / len(unseen)], [100.0 / len(seen)], 0.0))
 
     started = time.perf_counter()
-    flat = pixels(pictures)
+    flat = pixels(images)
     flat -= flat[train].mean(axis=0)
-    match = labels[train][nearest_pictures(flat[test_unseen], flat[train])]
+    match = labels[train][nearest_images(flat[test_unseen], flat[train])]
     by_kin = per_class_top1(nearest_class(semantics[match], semantics, unseen), labels[test_unseen])
-    match = labels[train][nearest_pictures(flat[test_seen], flat[train])]
+    match = labels[train][nearest_images(flat[test_seen], flat[train])]
     by_self = per_class_top1(match, labels[test_seen])
-    rows.append(("pixels, nearest picture", [by_kin], [by_self], time.perf_counter() - started))
+    rows.append(("pixels, nearest image", [by_kin], [by_self], time.perf_counter() - started))
 
     started = time.perf_counter()
     penalty = chosen_penalty(flat[train], labels[train], semantics)
@@ -177,8 +175,8 @@ def main() -> None:
     started = time.perf_counter()
     on_unseen: list[float] = []
     on_seen: list[float] = []
-    critters = load_dataset("critters").with_inputs(ArrayPictures(pictures))
-    source = open_source(critters.pictures, pictures.shape[1], quiet=True)
+    critters = load_dataset("critters").with_inputs(ArrayImages(images))
+    source = open_source(critters.images, images.shape[1], quiet=True)
     for seed in arguments.seeds:
         learner = demo_learner("end-to-end", seed=seed, epochs=arguments.epochs)
         learner.fit(critters, source=source, quiet=False)
@@ -192,7 +190,7 @@ def main() -> None:
     each = (time.perf_counter() - started) / len(arguments.seeds)
     rows.append((f"small CNN, {arguments.epochs} epochs", on_unseen, on_seen, each))
 
-    print(f"{len(pictures):,} pictures drawn in {drawing:.0f} s; ridge penalty {penalty:g}, chosen")
+    print(f"{len(images):,} images drawn in {drawing:.0f} s; ridge penalty {penalty:g}, chosen")
     print(f"on validation classes; CNN seeds {arguments.seeds}; per-class top-1, %\n")
     print(f"| method | unseen ({len(unseen)}-way) | seen, held-out ({len(seen)}-way) | seconds |")
     print("|---|---|---|---|")

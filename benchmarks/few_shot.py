@@ -32,12 +32,12 @@ TARGET = 0.5
 
 
 def clustered(n_classes: int, per_class: int, d_f: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features around class centres, far enough apart for some queries to be right."""
+    """Features around class centers, far enough apart for some queries to be right."""
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(n_classes), per_class)
-    centres = rng.normal(size=(n_classes, d_f))
+    centers = rng.normal(size=(n_classes, d_f))
     noise = 8 * rng.normal(size=(len(labels), d_f))
-    return (centres[labels] + noise).astype(np.float32), labels
+    return (centers[labels] + noise).astype(np.float32), labels
 
 
 def batched(F: np.ndarray, labels: np.ndarray, episodes: Episodes) -> np.ndarray:

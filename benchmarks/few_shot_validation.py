@@ -37,7 +37,7 @@ def validation_accuracy(
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", help="mini-imagenet=DIR")
-    parser.add_argument("features", type=Path, nargs="+", help=".npy, a row for every picture")
+    parser.add_argument("features", type=Path, nargs="+", help=".npy, a row for every image")
     parser.add_argument("--shots", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--episodes", type=int, default=2000)
     parser.add_argument("--method", default="simple-shot")

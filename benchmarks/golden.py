@@ -87,8 +87,7 @@ def load(path: Path):
         return json.loads(text)
     if path.suffix == ".jsonl":
         return [
-            {**one, "picture": Path(one["picture"]).name}
-            for one in map(json.loads, text.splitlines())
+            {**one, "image": Path(one["image"]).name} for one in map(json.loads, text.splitlines())
         ]
     return [[number(cell) for cell in row] for row in csv.reader(text.splitlines())]
 

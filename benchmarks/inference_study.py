@@ -22,22 +22,22 @@ from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.metrics.accuracy import per_class_top1
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
 
-NORMALISATIONS = {"unit": (0.95, 3.0), "power-whiten3-unit": (0.95, 3.0)}
-HUB_WEIGHT, HUB_NEIGHBOURS = 0.25, 3
+NORMALIZATIONS = {"unit": (0.95, 3.0), "power-whiten3-unit": (0.95, 3.0)}
+HUB_WEIGHT, HUB_NEIGHBORS = 0.25, 3
 SIMILAR, WIDTH = 9.0, 0.5
 
 
 class Fold:
-    """A fold's features in one normalisation, and projections learned on them."""
+    """A fold's features in one normalization, and projections learned on them."""
 
     def __init__(self, fold, steps, alpha, gamma):
         self.fold, self.alpha, self.gamma = fold, alpha, gamma
         self.Z, self.U, self.S = fold.semantics, fold.unseen, fold.seen
         self.labels = fold.training_labels()
-        normaliser = FeatureScaler(steps)
-        F = normaliser.fit_transform(np.asarray(fold.features[fold.split.train]), self.labels)
+        normalizer = FeatureScaler(steps)
+        F = normalizer.fit_transform(np.asarray(fold.features[fold.split.train]), self.labels)
         self.spectrum = FeatureSpectrum(F)
-        self.test = unit_length(normaliser.transform(fold.features[fold.split.test_unseen]))
+        self.test = unit_length(normalizer.transform(fold.features[fold.split.test_unseen]))
         self.truth = fold.evaluation_labels(fold.split.test_unseen)
         self.means = class_means(F, self.labels, len(self.Z))[self.S]
         self.W = self.project(self.Z, self.labels)
@@ -65,7 +65,7 @@ class Fold:
         P = rule.prototypes(self.Z, kin)
         off = 0.0
         if hub:
-            off = HUB_WEIGHT * hubness(P, unit_length(self.means), n_neighbors=HUB_NEIGHBOURS)
+            off = HUB_WEIGHT * hubness(P, unit_length(self.means), n_neighbors=HUB_NEIGHBORS)
         return (self.test @ P.T - off)[:, self.U]
 
     def accuracy(self, scores):
@@ -113,7 +113,7 @@ def study(fold, branching, accuracies, recalls):
             soft += (
                 weight * flat.std(axis=1, keepdims=True) * levelled[:, tree.labels(layer)[fold.U]]
             )
-        accuracies[f"soft sum, layers normalised, weight {weight}"].append(fold.accuracy(soft))
+        accuracies[f"soft sum, layers normalized, weight {weight}"].append(fold.accuracy(soft))
     for method, one in trees.items():
         kin = superclass_kernel(one, decay=0.5)[:, fold.S]
         accuracies[f"superclass offsets ({method})"].append(fold.accuracy(fold.class_scores(kin)))
@@ -145,7 +145,7 @@ def main():
     arguments = parser.parse_args()
     dataset = zerokin.load_dataset(arguments.data)
     folds = [dataset.fold(k + 1) for k in range(len(dataset.split.folds))]
-    for steps, (alpha, gamma) in NORMALISATIONS.items():
+    for steps, (alpha, gamma) in NORMALIZATIONS.items():
         accuracies, recalls = defaultdict(list), defaultdict(list)
         for fold in folds:
             study(Fold(fold, steps, alpha, gamma), arguments.branching, accuracies, recalls)

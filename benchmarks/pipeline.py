@@ -1,7 +1,7 @@
-"""Does the real input pipeline keep the device busy? Pictures per second, as a ratio in one run.
+"""Does the real input pipeline keep the device busy? Images per second, as a ratio in one run.
 
-The same training step is timed twice: fed by the real pipeline (pictures decoded once, kept on the
-device as bytes, cropped and recoloured there) and on one view that lies ready on the device. The
+The same training step is timed twice: fed by the real pipeline (images decoded once, kept on the
+device as bytes, cropped and recolored there) and on one view that lies ready on the device. The
 target is at least 0.8. ``python benchmarks/pipeline.py cub=DIR --weights FILE``; without a GPU it
 runs on the CPU, where a small ``--image-size`` and ``--backbone conv4 --weights none`` keep it
 short.
@@ -26,7 +26,7 @@ from zerokin.features.training.run import TrainingRun
 from zerokin.features.training.training_batch import TrainingBatch
 
 
-def pictures_per_second(
+def images_per_second(
     step: Callable[[int], object], steps: int, batch: int, device: torch.device
 ) -> float:
     for warm in range(3):
@@ -69,7 +69,7 @@ def main() -> None:
     learner.prepare(dataset)
     started = time.perf_counter()
     source = open_source(
-        dataset.pictures, learner.cache_size, device=device, resident=not arguments.streamed
+        dataset.images, learner.cache_size, device=device, resident=not arguments.streamed
     )
     decoded = time.perf_counter() - started
     source = source.select(dataset.split.train)
@@ -95,11 +95,9 @@ def main() -> None:
         run.update()
 
     # In turn, twice: what is slow at first is slow for both.
-    ideal_rate = pictures_per_second(ideal, arguments.steps, arguments.batch, device)
-    real_rate = pictures_per_second(real, arguments.steps, arguments.batch, device)
-    ideal_rate = max(
-        ideal_rate, pictures_per_second(ideal, arguments.steps, arguments.batch, device)
-    )
+    ideal_rate = images_per_second(ideal, arguments.steps, arguments.batch, device)
+    real_rate = images_per_second(real, arguments.steps, arguments.batch, device)
+    ideal_rate = max(ideal_rate, images_per_second(ideal, arguments.steps, arguments.batch, device))
     answer = {
         "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
         "image_size": arguments.image_size,

@@ -38,8 +38,8 @@ from zerokin.files import replacing
 from zerokin.projection import (
     FeatureSpectrum,
     ProjectionLearner,
-    neighbour_graph,
-    normalised_laplacian,
+    neighbor_graph,
+    normalized_laplacian,
 )
 
 Result = TypeVar("Result")
@@ -110,7 +110,7 @@ def compare_fits(n: int, d_f: int, dtype: str, repeats: int) -> dict[str, float]
     F, Z, labels = clustered(n, d_f, dtype)
     hierarchy = layers(Z, labels)
     E = Z[labels].astype(dtype)
-    graph_s, laplacian = seconds(lambda: normalised_laplacian(neighbour_graph(F)))
+    graph_s, laplacian = seconds(lambda: normalized_laplacian(neighbor_graph(F)))
     runs = []
     for _ in range(repeats):
         spectrum_s, spectrum = seconds(lambda: FeatureSpectrum(F))
@@ -136,7 +136,7 @@ def linked_within_classes(labels: np.ndarray, k: int = 10) -> sp.csr_array:
     directed = sp.csr_array((np.full(rows.size, 0.5), (rows, others.ravel())), shape=(n, n))
     directed.setdiag(0)
     directed.eliminate_zeros()
-    return normalised_laplacian(directed.maximum(directed.T))
+    return normalized_laplacian(directed.maximum(directed.T))
 
 
 def measure_size(n: int, d_f: int, dtype: str, repeats: int) -> dict[str, float]:

@@ -1,14 +1,14 @@
 """Many clients at once against ``zerokin serve``: errors, latency, memory, the same answers.
 
-    python benchmarks/serve.py MODEL PICTURES... --clients 32 --seconds 60
-    python benchmarks/serve.py MODEL PICTURES... --clients 64 --seconds 60 --slow 20
+    python benchmarks/serve.py MODEL IMAGES... --clients 32 --seconds 60
+    python benchmarks/serve.py MODEL IMAGES... --clients 64 --seconds 60 --slow 20
 
 The server runs as a process of its own on loopback. Every client asks again as soon as it is
 answered, so that the 95th percentile can be no less than clients / throughput. Answers have to be
 those of ``zerokin predict``, every digit of them, and those of a server that was killed and started
 again. A lone client is timed before the others come and after they went: other users of the
 machine disturb both alike. With ``--slow`` the clients ask for as long again beside others that
-send most of a large picture and then a byte a second, or a header that never ends.
+send most of a large image and then a byte a second, or a header that never ends.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def expected_answers(model: Path, files: list[Path]) -> dict[str, dict]:
     said = subprocess.run(
         [*command, "--json", "-k", "3"], capture_output=True, text=True, check=True
     )
-    return {answer["picture"]: answer for answer in map(json.loads, said.stdout.splitlines())}
+    return {answer["image"]: answer for answer in map(json.loads, said.stdout.splitlines())}
 
 
 def same(given: dict, expected: dict) -> bool:
-    """Tell whether two answers are the same but for what the picture is called."""
+    """Tell whether two answers are the same but for what the image is called."""
     return given | {"picture": "", "image": ""} == expected | {"picture": "", "image": ""}
 
 
@@ -72,7 +72,7 @@ def processor_seconds(pid: int) -> float:
 
 
 class Client:
-    """Asks for one picture after the other over one connection."""
+    """Asks for one image after the other over one connection."""
 
     def __init__(self, address, contents, expected, first=0):
         self.connection = http.client.HTTPConnection(*address, timeout=120)
@@ -159,15 +159,15 @@ def together(clients: list[Client], seconds: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", type=Path)
-    parser.add_argument("pictures", type=Path, nargs="+")
+    parser.add_argument("images", type=Path, nargs="+")
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--warm-up", type=float, default=10)
     parser.add_argument("--slow", type=int, default=0, help="slow clients beside the others")
     given = parser.parse_args()
 
-    expected = expected_answers(given.model, given.pictures)
-    contents = {str(file): file.read_bytes() for file in given.pictures}
+    expected = expected_answers(given.model, given.images)
+    contents = {str(file): file.read_bytes() for file in given.images}
     with server(given.model, given.clients) as (address, process):
         first = Client(address, contents, expected)
         for _ in range(10):

@@ -13,7 +13,7 @@ superclass heads, ``--separate`` computes those one by one. ``--budget 80`` begi
 many seconds.
 
 ``--host`` tells what a step costs the thread that issues it, whatever the device: how many
-operators it calls, and how long it takes with eight tiny pictures, which take a GPU no time.
+operators it calls, and how long it takes with eight tiny images, which take a GPU no time.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def learner(
     run = TrainingRun(network, source, targets, recipe, None, device)
     run.shared.train()
     rows = np.arange(batch)
-    pictures = source.batch(rows)
+    images = source.batch(rows)
     taken = 0
 
     def learn(times: int, side: int | None = None) -> float:
@@ -92,7 +92,7 @@ def learner(
         started = time.perf_counter()
         with convolutions_measured(run.device):
             for step in range(taken, taken + times):
-                run.learn_from(pictures, rows, step, 0)
+                run.learn_from(images, rows, step, 0)
                 run.update()
                 if run.ema is not None:
                     run.ema.update(step + 1)
@@ -107,7 +107,7 @@ def learner(
 def speed(
     name: str, sides: Sequence[int | None], batch: int, steps: int, **options: Any
 ) -> dict[str, float]:
-    """Return seconds that first steps take, and pictures per second in all others."""
+    """Return seconds that first steps take, and images per second in all others."""
     torch._dynamo.reset()
     learn = learner(name, max((side for side in sides if side), default=None), batch, **options)
     first = total = 0.0

@@ -14,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import typer
 from typer.models import ArgumentInfo
 
 PAGE = Path(__file__).parent / "commands.md"
@@ -38,6 +39,7 @@ def table(command: Callable[..., None]) -> str:
     rows = [
         _row(name, parameter.default, hints[name])
         for name, parameter in inspect.signature(command).parameters.items()
+        if hints[name] is not typer.Context
     ]
     return "\n".join([said, "", "| takes | what it is | by default |", "|---|---|---|", *rows, ""])
 

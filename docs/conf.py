@@ -46,12 +46,12 @@ python_maximum_signature_line_length = 88
 def setup(app: Sphinx) -> None:
     """Resolve names as docstrings write them; look at what was built."""
     app.connect("missing-reference", resolved)
-    app.connect("doctree-read", coloured)
+    app.connect("doctree-read", colored)
     app.connect("build-finished", refuse_other_hosts)
 
 
-def coloured(_app: Sphinx, doctree: Any) -> None:
-    """Colour examples in indented blocks, which say no language, as Python's."""
+def colored(_app: Sphinx, doctree: Any) -> None:
+    """Color examples in indented blocks, which say no language, as Python's."""
     from docutils.nodes import literal_block
 
     for block in doctree.findall(literal_block):

@@ -15,18 +15,18 @@ WRITING = ("tutorial.md", "commands.md")
 
 @pytest.fixture(scope="session")
 def web_page(tmp_path_factory):
-    """Give a client of a small bundle's page, and a picture to send."""
+    """Give a client of a small bundle's page, and an image to send."""
     pytest.importorskip("gradio")
     pytest.importorskip("plotly")
     sys.path.append(str(TESTS))
     from fastapi.testclient import TestClient
 
-    from served import bundle, test_pictures
+    from served import bundle, test_images
     from zerokin.app import Service, create_app
 
     service = Service(bundle(tmp_path_factory.mktemp("page")), device="cpu")
     with TestClient(create_app(service), base_url="http://127.0.0.1:7860") as client:
-        yield client, test_pictures()[0].read_bytes()
+        yield client, test_images()[0].read_bytes()
     service.close()
 
 
@@ -39,14 +39,14 @@ def _names_for_doctests(request, doctest_namespace):
 
 @pytest.fixture(autouse=True)
 def _folder_to_write_to(request, tmp_path, monkeypatch):
-    """Run pages that write in a folder of their own; ``ZEROKIN_PICTURES=DIR`` keeps pictures."""
+    """Run pages that write in a folder of their own; ``ZEROKIN_IMAGES=DIR`` keeps images."""
     if request.node.path.name not in WRITING:
         yield
         return
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     yield
-    kept = os.environ.get("ZEROKIN_PICTURES")
-    for picture in (tmp_path / "pictures").glob("*.png") if kept else ():
-        small = Image.open(picture).convert("RGB").quantize(128)  # a third of the bytes
-        small.save(Path(kept) / picture.name, optimize=True)
+    kept = os.environ.get("ZEROKIN_IMAGES")
+    for image in (tmp_path / "images").glob("*.png") if kept else ():
+        small = Image.open(image).convert("RGB").quantize(128)  # a third of the bytes
+        small.save(Path(kept) / image.name, optimize=True)

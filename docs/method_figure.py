@@ -31,20 +31,20 @@ SHAPE = 1.16  # of the axes: how much longer a unit is across than up
 BY_NAME = {species.name: species for species in SPECIES}
 
 
-def picture(axes, image, x, y, size, colour):
+def image(axes, image, x, y, size, color):
     """Put a square image at a place; axes are wider than high."""
     high = SHAPE * size
     axes.imshow(image, extent=(x - size, x + size, y - high, y + high), zorder=3)
     corner, width, height = (x - size, y - high), 2 * size, 2 * high
-    style = {"boxstyle": "square,pad=0.006", "fill": False, "edgecolor": colour, "linewidth": 2.5}
+    style = {"boxstyle": "square,pad=0.006", "fill": False, "edgecolor": color, "linewidth": 2.5}
     axes.add_patch(FancyBboxPatch(corner, width, height, zorder=4, **style))
 
 
-def box(axes, x, y, width, height, text, colour):
+def box(axes, x, y, width, height, text, color):
     """Write a text into a box around a place."""
     corner = (x - width / 2, y - height / 2)
     style = {"boxstyle": "round,pad=0.01,rounding_size=0.02", "edgecolor": INK, "linewidth": 1}
-    axes.add_patch(FancyBboxPatch(corner, width, height, facecolor=colour, zorder=3, **style))
+    axes.add_patch(FancyBboxPatch(corner, width, height, facecolor=color, zorder=3, **style))
     axes.text(x, y, text, ha="center", va="center", fontsize=9, color=INK, zorder=5)
 
 
@@ -70,15 +70,15 @@ def draw_hierarchy(axes):
             line(axes, (middle, 0.5), (float(x), 0.32))
     box(axes, 0.5, 0.83, 0.3, 0.09, "hoofed", "white")
     for x, name in zip(columns, NAMES, strict=True):
-        colour = UNSEEN if name in UNSEEN_NAMES else SEEN
-        picture(axes, portrait(BY_NAME[name], size=128), float(x), 0.24, 0.078, colour)
+        color = UNSEEN if name in UNSEEN_NAMES else SEEN
+        image(axes, portrait(BY_NAME[name], size=128), float(x), 0.24, 0.078, color)
     axes.text(0.3, 0.07, "■ seen", color=SEEN, fontsize=10, ha="center")
     axes.text(0.7, 0.07, "■ never seen", color=UNSEEN, fontsize=10, ha="center")
 
 
 def draw_features(axes):
     """Draw the network with its heads and the LSTM chain."""
-    picture(axes, render(BY_NAME["honey mumbler"], 3, size=128), 0.13, 0.5, 0.11, SEEN)
+    image(axes, render(BY_NAME["honey mumbler"], 3, size=128), 0.13, 0.5, 0.11, SEEN)
     line(axes, (0.26, 0.5), (0.33, 0.5), arrow=True)
     box(axes, 0.42, 0.5, 0.15, 0.3, "CNN\n\nf", PALE_SEEN)
     heads = (("superclasses 2", 0.8), ("superclasses 1", 0.5), ("classes", 0.2))
@@ -93,19 +93,19 @@ def draw_features(axes):
 def draw_projection(axes):
     """Draw class vectors, and prototypes among the features of seen classes."""
     rng = np.random.default_rng(4)
-    centres = {"honey": (0.62, 0.78), "gravel": (0.86, 0.62), "dawn": (0.56, 0.22)}
-    for x, y in centres.values():
+    centers = {"honey": (0.62, 0.78), "gravel": (0.86, 0.62), "dawn": (0.56, 0.22)}
+    for x, y in centers.values():
         cloud = rng.normal((x, y), 0.035, size=(22, 2))
         axes.scatter(*cloud.T, s=9, color=PALE_SEEN, edgecolors=SEEN, linewidths=0.6, zorder=2)
         axes.scatter([x], [y], marker="*", s=120, color=SEEN, zorder=4)
     axes.scatter([0.82], [0.41], marker="*", s=150, color=UNSEEN, zorder=4)
     label = "prototype of a\nclass never seen"
     axes.text(0.82, 0.33, label, color=UNSEEN, fontsize=8.5, ha="center", va="top")
-    for row, (values, colour) in enumerate(
+    for row, (values, color) in enumerate(
         (("1 0 1 0", SEEN), ("1 0 0 1", SEEN), ("0 1 1 0", SEEN), ("1 1 0 1", UNSEEN))
     ):
         y = 0.8 - 0.2 * row
-        box(axes, 0.14, y, 0.22, 0.1, values, PALE_UNSEEN if colour == UNSEEN else PALE_SEEN)
+        box(axes, 0.14, y, 0.22, 0.1, values, PALE_UNSEEN if color == UNSEEN else PALE_SEEN)
     line(axes, (0.3, 0.5), (0.46, 0.5), arrow=True, color=INK, linewidth=2)
     axes.text(0.38, 0.54, "W", fontsize=13, ha="center", style="italic", color=INK)
     axes.text(0.14, 0.04, "semantics", fontsize=9, ha="center", color=INK)
@@ -114,17 +114,17 @@ def draw_projection(axes):
 
 def draw_recognition(axes):
     """Draw an image of an unseen class and its best classes."""
-    picture(axes, render(BY_NAME["plum mumbler"], 5, size=128), 0.18, 0.5, 0.15, UNSEEN)
+    image(axes, render(BY_NAME["plum mumbler"], 5, size=128), 0.18, 0.5, 0.15, UNSEEN)
     line(axes, (0.36, 0.5), (0.43, 0.5), arrow=True)
     answers = (
         ("plum mumbler", 0.52, UNSEEN),
         ("honey mumbler", 0.31, SEEN),
         ("marsh prancet", 0.1, SEEN),
     )
-    for row, (name, share, colour) in enumerate(answers):
+    for row, (name, share, color) in enumerate(answers):
         y, weight = 0.72 - 0.22 * row, "normal" if row else "bold"
-        axes.text(0.46, y + 0.055, name, fontsize=9.5, color=colour, va="center", weight=weight)
-        pale = PALE_UNSEEN if colour == UNSEEN else PALE_SEEN
+        axes.text(0.46, y + 0.055, name, fontsize=9.5, color=color, va="center", weight=weight)
+        pale = PALE_UNSEEN if color == UNSEEN else PALE_SEEN
         bar = FancyBboxPatch((0.46, y - 0.04), share, 0.05, boxstyle="square,pad=0", facecolor=pale)
         bar.set_edgecolor("none")
         axes.add_patch(bar)

@@ -2,8 +2,8 @@
 
     python docs/notebook.py docs/tutorial.md build/tutorial.ipynb
 
-Examples become cells, and what lies between them becomes text. Where the page shows a picture, the
-notebook shows the one of that name which its own cells have written to ``pictures/``.
+Examples become cells, and what lies between them becomes text. Where the page shows an image, the
+notebook shows the one of that name which its own cells have written to ``images/``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-PICTURE = re.compile(r"!\[[^]]*\]\([^)]*?([^/)]+\.png)\)")
+IMAGE = re.compile(r"!\[[^]]*\]\([^)]*?([^/)]+\.png)\)")
 LINK = re.compile(r"(?<!!)\[([^]]*)\]\((?!https?:)[^)]*\)")
 FLAG = re.compile(r" *# doctest: .*")
 
@@ -29,7 +29,7 @@ def cells(page: str) -> Iterator[tuple[str, str]]:
     >>> list(cells("# One\n\n>>> a = 1\n>>> a\n1\n>>> a + a\n2\n\n[Two](two.md)"))
     [('text', '# One'), ('code', 'a = 1\na'), ('code', 'a + a'), ('text', 'Two')]
     >>> list(cells("![A bird](images/bird.png)"))
-    [('code', "from IPython.display import Image\n\nImage('pictures/bird.png')")]
+    [('code', "from IPython.display import Image\n\nImage('images/bird.png')")]
     """
     code: list[str] = []
     # Flags are pytest's, and doctest itself does not know them.
@@ -46,9 +46,9 @@ def cells(page: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts(text: str) -> Iterator[tuple[str, str]]:
-    for number, piece in enumerate(PICTURE.split(text)):
+    for number, piece in enumerate(IMAGE.split(text)):
         if number % 2:
-            yield "code", f"from IPython.display import Image\n\nImage('pictures/{piece}')"
+            yield "code", f"from IPython.display import Image\n\nImage('images/{piece}')"
         elif piece.strip():
             # Other pages do not travel with a notebook: a link keeps its words.
             yield "text", LINK.sub(r"\1", piece.strip())

@@ -125,7 +125,7 @@ def semantics(value: Any, rng: np.random.Generator) -> Iterator[Given]:
 
 
 def steps(value: Any, rng: np.random.Generator) -> Iterator[Given]:
-    """Yield steps of normalisation."""
+    """Yield steps of normalization."""
     yield from all_of(
         (
             "",
@@ -157,14 +157,14 @@ def steps(value: Any, rng: np.random.Generator) -> Iterator[Given]:
         (
             "none",
             "unit",
-            "centre",
+            "center",
             "power",
             "whiten3",
             "whiten0.0001",
             "whiten.5",
             "whiten5.",
             "unit-unit-unit",
-            "centre-whiten1000000-power-unit",
+            "center-whiten1000000-power-unit",
             "power-power-power",
         ),
         ANY,

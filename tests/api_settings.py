@@ -24,7 +24,7 @@ from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
 from zerokin.critters import find, portrait, render
 from zerokin.data import ClassTable, Dataset, Provenance, Split
 from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.input import Augmentation, centre_view, open_source, resize_to_square
+from zerokin.features.input import Augmentation, center_view, open_source, resize_to_square
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.training import Recipe
 from zerokin.hierarchy import parse_wordnet_path, read_taxonomy_csv
@@ -47,7 +47,7 @@ TABLE.write_text("name,a,b\n" + "".join(f"{name},1,{i}\n" for i, name in enumera
 TAXONOMY.write_text("name,order\n" + "".join(f"{name},{i % 2}\n" for i, name in enumerate(NAMES)))
 WORDS.write_text("3 2\nkind 1 0\na 0 3\nb 5 5\n")
 CORPUS = [["kind", "a", "likes", "kind", "b"]] * 6
-PICTURE = Image.new("RGB", (9, 7), "red")
+IMAGE = Image.new("RGB", (9, 7), "red")
 PIXELS = np.random.default_rng(0).integers(0, 255, size=(2, 8, 8, 3), dtype=np.uint8)
 BATCH = torch.from_numpy(PIXELS).permute(0, 3, 1, 2)
 
@@ -405,12 +405,12 @@ def targets() -> list[Target]:
         Target(
             "resize_to_square",
             resize_to_square,
-            {"picture": (parameter, PICTURE), "side": (count, 5), "resize_mode": (word, "whole")},
+            {"image": (parameter, IMAGE), "side": (count, 5), "resize_mode": (word, "whole")},
             finite,
         ),
         Target(
-            "centre_view",
-            lambda **p: centre_view(BATCH, **p).numpy(),
+            "center_view",
+            lambda **p: center_view(BATCH, **p).numpy(),
             {"side": (count, 4), "zoom": (parameter, 1.0)},
             finite,
         ),
@@ -418,7 +418,7 @@ def targets() -> list[Target]:
             "open_source",
             lambda **p: open_source(quiet=True, **p).batch(torch.tensor([0])).numpy(),
             {
-                "pictures": (parameter, PIXELS),
+                "images": (parameter, PIXELS),
                 "side": (count, 4),
                 "resize_mode": (word, "whole"),
                 "workers": (optional(count), 1),

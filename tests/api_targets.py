@@ -25,6 +25,7 @@ from api_kinds import (
 )
 from api_problem import CALIBRATION, D_F, NAMES, NEW, RNG, SEEN, SHOTS, TREE, UNNAMED, C, X, Y, Z
 from api_tree_kinds import any_paths, classes_chosen, hierarchy, layers, layers_chosen, paths
+from feature_bundles import recognizer_of
 from zerokin.benchmark.few_shot import draw_episodes, mean_with_ci95
 from zerokin.benchmark.few_shot.peers import PEERS as FEW_SHOT_PEERS
 from zerokin.benchmark.few_shot.peers import BaseClasses
@@ -42,11 +43,11 @@ from zerokin.metrics.accuracy import harmonic_mean, hit_at
 from zerokin.projection import (
     FeatureSpectrum,
     ProjectionLearner,
-    nearest_neighbours,
-    neighbour_graph,
-    normalised_laplacian,
+    nearest_neighbors,
+    neighbor_graph,
+    normalized_laplacian,
 )
-from zerokin.recognizer.confidence import answer, predict_selectively
+from zerokin.recognizer.confidence import predict_selectively
 from zerokin.report import tree_text
 from zerokin.semantics import taxonomy_vectors, unit_rows
 
@@ -107,7 +108,7 @@ def projected(F, E, labels, new, **params):
     return learner.W_, learner.E_, learner.objective_, learner.transform(new)
 
 
-def normalised(F, labels, new, steps):
+def normalized(F, labels, new, steps):
     return FeatureScaler(steps).fit(F, labels).transform(new)
 
 
@@ -146,12 +147,14 @@ def hedged(scores, candidates, max_risk, hierarchy, calibration):
     return given.layer, given.node, given.probability, given.risk
 
 
-def answered(new, max_risk, candidates, hierarchy, calibration):
+def answered(new, max_risk, unseen_bias):
     model = ZeroShotClassifier().fit(X, Y, semantics=Z, hierarchy=TREE)
-    given = answer(
-        model, new, calibration, candidates=candidates, hierarchy=hierarchy, max_risk=max_risk
+    model.classes_ = model.classes_.astype(str)
+    given = recognizer_of(model, CALIBRATION).recognize(
+        new, candidates="unseen", max_risk=max_risk, unseen_bias=unseen_bias
     )
-    return [(one.best_probability, one.probability or 0.0, one.risk or 0.0) for one in given]
+    risks = [one.selective and one.selective.risk for one in given]
+    return [(one.best.probability, risk or 0.0) for one, risk in zip(given, risks, strict=True)]
 
 
 def probabilities_within(result: Any) -> bool:
@@ -216,7 +219,7 @@ def targets() -> list[Target]:
         ),
         Target(
             "FeatureScaler",
-            normalised,
+            normalized,
             {
                 **F,
                 "labels": (without_table, Y),
@@ -232,21 +235,21 @@ def targets() -> list[Target]:
             finite,
         ),
         Target(
-            "nearest_neighbours",
-            nearest_neighbours,
+            "nearest_neighbors",
+            nearest_neighbors,
             {**F, "n_neighbors": (count, 3), "device": (parameter, "cpu")},
             finite,
         ),
         Target(
-            "neighbour_graph",
-            neighbour_graph,
+            "neighbor_graph",
+            neighbor_graph,
             {**F, "n_neighbors": (count, 3), "weights": (parameter, "heat")},
             finite,
         ),
         Target(
-            "normalised_laplacian",
-            normalised_laplacian,
-            {"graph": (square, neighbour_graph(X, 3))},
+            "normalized_laplacian",
+            normalized_laplacian,
+            {"graph": (square, neighbor_graph(X, 3))},
             finite,
         ),
         Target(
@@ -334,14 +337,12 @@ def targets() -> list[Target]:
             probabilities_within,
         ),
         Target(
-            "answer",
+            "Recognizer.recognize",
             answered,
             {
                 "new": (matrix, NEW),
-                "max_risk": (share, 0.3),
-                "hierarchy": (nothing, TREE),
-                "candidates": (candidates, np.arange(SEEN, C)),
-                "calibration": (nothing, CALIBRATION),
+                "max_risk": (optional(share), 0.3),
+                "unseen_bias": (nothing, 0.1),
             },
             finite,
         ),

@@ -17,9 +17,9 @@ def cells(strings):
     return column
 
 
-def picture_bytes(colour=(200, 30, 30), size=(40, 30), kind="PNG"):
+def image_bytes(color=(200, 30, 30), size=(40, 30), kind="PNG"):
     buffer = io.BytesIO()
-    Image.new("RGB", size, colour).save(buffer, kind)
+    Image.new("RGB", size, color).save(buffer, kind)
     return buffer.getvalue()
 
 
@@ -66,20 +66,20 @@ def write_tar(path: Path, entries: dict[str, bytes]):
 
 def cub_entries(n_classes=6, per_class=5):
     return {
-        f"class{k}/{k}_{n:04d}.png": picture_bytes(colour=(10 * k, 5 * n, 0))
+        f"class{k}/{k}_{n:04d}.png": image_bytes(color=(10 * k, 5 * n, 0))
         for k in range(1, n_classes + 1)
         for n in range(per_class)
     }
 
 
-def write_own_folder(folder: Path, table: str, pictures: dict[str, int]):
-    """Write a user's folder: ``classes.csv`` and so many pictures in every sub-folder."""
+def write_own_folder(folder: Path, table: str, images: dict[str, int]):
+    """Write a user's folder: ``classes.csv`` and so many images in every sub-folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "classes.csv").write_text(table, encoding="utf-8")
-    for name, count in pictures.items():
+    for name, count in images.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         for number in range(count):
-            (folder / name / f"{number}.png").write_bytes(picture_bytes())
+            (folder / name / f"{number}.png").write_bytes(image_bytes())
     return folder
 
 
@@ -90,4 +90,4 @@ robin,seen,0.1,1
 eagle,seen,0,0.9
 bee,unseen,1,1
 """
-OWN_PICTURES = {"zebra": 3, "horse": 3, "robin": 3, "eagle": 3, "bee": 2}
+OWN_IMAGES = {"zebra": 3, "horse": 3, "robin": 3, "eagle": 3, "bee": 2}

@@ -17,9 +17,9 @@ BUNDLE = Path(__file__).parent / "data" / "bundle-1"
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
-def encoded(picture, kind, **options):
+def encoded(image, kind, **options):
     buffer = io.BytesIO()
-    picture.save(buffer, kind, **options)
+    image.save(buffer, kind, **options)
     return buffer.getvalue()
 
 
@@ -32,8 +32,8 @@ def png_chunk(kind, content):
     )
 
 
-def png(width, height, *, colour=2, chunks=(), data=b""):
-    head = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
+def png(width, height, *, color=2, chunks=(), data=b""):
+    head = struct.pack(">IIBBBBB", width, height, 8, color, 0, 0, 0)
     parts = (b"IHDR", head), *chunks, (b"IDAT", zlib.compress(data)), (b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + b"".join(png_chunk(*part) for part in parts)
 

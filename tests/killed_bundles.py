@@ -1,6 +1,6 @@
 """Change a bundle and be killed by SIGKILL at every step on disk: run by test_bundle_killed.py.
 
-Usage: ``killed_bundles.py OLD SCRATCH PICTURE``. Every change is a process of its own, forked from
+Usage: ``killed_bundles.py OLD SCRATCH IMAGE``. Every change is a process of its own, forked from
 this one, so that torch is imported once. Prints how many steps there were, and how many kills left
 the old and the new bundle.
 """
@@ -44,12 +44,12 @@ def killed_at(step, folder):
 def contents(folder):
     """Return all that a bundle holds, after `load` has checked it."""
     recognizer = Recognizer.load(folder)
-    return read_pointer(folder).files, recognizer.recognize([PICTURE], k=99)
+    return read_pointer(folder).files, recognizer.recognize([IMAGE], k=99)
 
 
 # A killed process loses nothing that it has written: only a power cut would, and it is slow.
 os.fsync = lambda _: None
-OLD, SCRATCH, PICTURE = map(Path, sys.argv[1:])
+OLD, SCRATCH, IMAGE = map(Path, sys.argv[1:])
 before = contents(OLD)
 changed = Recognizer.load(OLD).add_class("new one", vector=np.arange(80.0))
 changed.save(shutil.copytree(OLD, SCRATCH / "reference"))

@@ -16,7 +16,7 @@ import accelerate  # noqa: F401  # slow, as is the next: once, not in every trai
 import torch._dynamo  # noqa: F401
 
 from training_parts import epochs_seen, network, recipe, source, targets
-from zerokin.features.input import PictureSource
+from zerokin.features.input import ImageSource
 from zerokin.features.networks import save_weights
 from zerokin.features.training import checkpoint, run, train
 from zerokin.features.training.log import TrainingLog
@@ -65,7 +65,7 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class MortalSource(PictureSource):
+class MortalSource(ImageSource):
     """Die before the batch of some number."""
 
     def __init__(self, whole, last):
@@ -109,9 +109,9 @@ def mortal(moment, number):
 
 
 def learn(settings, folder, moment, number):
-    pictures = source(resident=settings.get("resident", True))
+    images = source(resident=settings.get("resident", True))
     if moment == "batch":
-        pictures = MortalSource(pictures, number)
+        images = MortalSource(images, number)
     mortal(moment, number)
     scores = settings.get("scores")
 
@@ -125,7 +125,7 @@ def learn(settings, folder, moment, number):
     taught_by = settings.get("teacher")
     train(
         learned,
-        pictures,
+        images,
         targets(),
         recipe(**settings.get("recipe", {})),
         folder=folder,

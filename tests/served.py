@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from own_pictures import fitted, write_critter_folder
+from own_images import fitted, write_critter_folder
 
 ROOT = Path(__file__).parents[1]
 
 
 @cache
 def animals() -> Path:
-    """Folder of pictures."""
+    """Folder of images."""
     folder = Path(tempfile.mkdtemp(prefix="zerokin-test-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return write_critter_folder(folder / "animals")
@@ -37,12 +37,12 @@ def bundle(place: Path) -> Path:
     return Path(shutil.copytree(_bundle(), place / "bundle"))
 
 
-def test_pictures() -> list[Path]:
-    """Pictures that were not trained on."""
+def test_images() -> list[Path]:
+    """Images that were not trained on."""
     return sorted((animals() / "test").glob("*/*.png"))
 
 
-test_pictures.__test__ = False
+test_images.__test__ = False
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -80,7 +80,7 @@ def save_by_the_clock(rank, folder):
     return written
 
 
-def normalise(rank):
+def normalize(rank):
     """Compare batch norm over both halves of a batch with torch's over the whole."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(6, 3, 4, 5, generator=generator) * 3 + 1
@@ -114,7 +114,7 @@ def main():
         save_weights(learned, root / name / f"final{rank}.safetensors")
     found["early"] = stop_early(rank, root / "early")
     found["checkpoints"] = save_by_the_clock(rank, root / "clock")
-    found["batch norm"] = normalise(rank)
+    found["batch norm"] = normalize(rank)
     try:
         train(network(), source(), targets(), recipe(batch_size=5), device="cpu", quiet=True)
     except InvalidInput as error:

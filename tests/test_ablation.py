@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 
@@ -12,6 +13,7 @@ from PIL import Image
 from scipy.linalg import solve_sylvester
 
 import zerokin
+from builders import cub_entries, write_tar, write_xlsa17_folder
 from zerokin.benchmark.ablation import run_ablation, zero_shot
 from zerokin.benchmark.ablation.config import parse_config, read_config
 from zerokin.benchmark.ablation.feature_cache import Readings, joined_readings
@@ -43,18 +45,18 @@ CONFIG = {
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory):
-    """Ten seen and three unseen classes, each of one colour that is its semantics."""
-    folder = tmp_path_factory.mktemp("pictures")
+def images(tmp_path_factory):
+    """Ten seen and three unseen classes, each of one color that is its semantics."""
+    folder = tmp_path_factory.mktemp("images")
     rng = np.random.default_rng(0)
     lines = ["name,role,red,green,blue"]
     for number in range(13):
-        colour = rng.uniform(0.1, 1, 3).round(2)
-        lines.append(f"c{number},{'unseen' if number > 9 else 'seen'},{','.join(map(str, colour))}")
+        color = rng.uniform(0.1, 1, 3).round(2)
+        lines.append(f"c{number},{'unseen' if number > 9 else 'seen'},{','.join(map(str, color))}")
         for place in ("", "test/"):
             (folder / place / f"c{number}").mkdir(parents=True)
             for k in range(4):
-                noisy = colour * 255 + rng.normal(0, 9, (SIDE, SIDE, 3))
+                noisy = color * 255 + rng.normal(0, 9, (SIDE, SIDE, 3))
                 square = Image.fromarray(noisy.clip(0, 255).astype(np.uint8))
                 square.save(folder / place / f"c{number}" / f"{k}.png")
     (folder / "classes.csv").write_text("\n".join(lines) + "\n")
@@ -62,16 +64,16 @@ def pictures(tmp_path_factory):
 
 
 def test_every_row_is_measured_for_every_seed_and_nothing_is_trained_twice(
-    pictures, tmp_path, monkeypatch
+    images, tmp_path, monkeypatch
 ):
-    data, config = f"folder={pictures}", parse_config(CONFIG)
+    data, config = f"folder={images}", parse_config(CONFIG)
     rows = list(run_ablation(data, config, tmp_path, device="cpu", quiet=True))
     measured = [(row["method"], row["setting"], row["seed"]) for row in rows]
     assert measured == [
         (name, setting, seed)
         for name in ("class labels", "its own scores")
         for seed in (0, 1)
-        for setting in ("pure", "generalised")
+        for setting in ("pure", "generalized")
     ]
     assert all("validation fold" not in row["split"] for row in rows)
 
@@ -90,7 +92,7 @@ def test_every_row_is_measured_for_every_seed_and_nothing_is_trained_twice(
 
 
 def test_rows_that_were_measured_before_a_stop_are_not_measured_again(
-    pictures, tmp_path, monkeypatch
+    images, tmp_path, monkeypatch
 ):
     measured = []
     measure = zero_shot.measure
@@ -103,7 +105,7 @@ def test_rows_that_were_measured_before_a_stop_are_not_measured_again(
 
     def run(**options):
         settings = {"device": "cpu", "tune": False, "quiet": True, **options}
-        return list(run_ablation(f"folder={pictures}", parse_config(CONFIG), tmp_path, **settings))
+        return list(run_ablation(f"folder={images}", parse_config(CONFIG), tmp_path, **settings))
 
     monkeypatch.setattr(zero_shot, "measure", noted)
     measured += ["its own scores"]
@@ -120,10 +122,10 @@ def test_rows_that_were_measured_before_a_stop_are_not_measured_again(
         assert measured == ["class labels", "its own scores"]
 
 
-def test_files_that_were_damaged_are_made_again(pictures, tmp_path):
+def test_files_that_were_damaged_are_made_again(images, tmp_path):
     def run():
         plan, options = parse_config({**CONFIG, "seeds": [0]}), {"tune": False, "quiet": True}
-        rows = run_ablation(f"folder={pictures}", plan, tmp_path, device="cpu", **options)
+        rows = run_ablation(f"folder={images}", plan, tmp_path, device="cpu", **options)
         return [(row["method"], row["metrics"]) for row in rows]
 
     rows = run()
@@ -142,12 +144,12 @@ def test_files_that_were_damaged_are_made_again(pictures, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "labels-seed-0.npy"), read)
 
 
-@pytest.mark.parametrize("what", ["semantics", "picture"])
-def test_features_of_other_data_are_refused(pictures, tmp_path, what):
+@pytest.mark.parametrize("what", ["semantics", "image"])
+def test_features_of_other_data_are_refused(images, tmp_path, what):
     plan = parse_config({**CONFIG, "seeds": [0], "rows": CONFIG["rows"][:1]})
     options = {"device": "cpu", "tune": False, "validation_only": True, "quiet": True}
     changed = tmp_path / "changed"
-    shutil.copytree(pictures, changed)
+    shutil.copytree(images, changed)
     list(run_ablation(f"folder={changed}", plan, tmp_path / "out", **options))
     if what == "semantics":
         table = changed / "classes.csv"
@@ -159,7 +161,7 @@ def test_features_of_other_data_are_refused(pictures, tmp_path, what):
 
 
 def test_networks_are_trained_in_their_order_and_rows_measured_once_all_of_theirs_are(
-    pictures, tmp_path, monkeypatch
+    images, tmp_path, monkeypatch
 ):
     trained = []
     fold = Readings.fold
@@ -176,7 +178,7 @@ def test_networks_are_trained_in_their_order_and_rows_measured_once_all_of_their
     ]
     config = parse_config({**CONFIG, "seeds": [0], "networks": networks, "rows": rows})
     results = run_ablation(
-        f"folder={pictures}", config, tmp_path, device="cpu", tune=False, quiet=True
+        f"folder={images}", config, tmp_path, device="cpu", tune=False, quiet=True
     )
     measured = [(row["method"], "".join(dict.fromkeys(trained))) for row in results]
     # d has no row; two settings each
@@ -184,7 +186,7 @@ def test_networks_are_trained_in_their_order_and_rows_measured_once_all_of_their
 
 
 def test_validation_trains_no_network_on_all_classes_and_touches_no_test_sample(
-    pictures, tmp_path, monkeypatch
+    images, tmp_path, monkeypatch
 ):
     def refuse(*arguments):
         raise AssertionError("trained on all classes")
@@ -193,7 +195,7 @@ def test_validation_trains_no_network_on_all_classes_and_touches_no_test_sample(
     config = parse_config(CONFIG)
     rows = list(
         run_ablation(
-            f"folder={pictures}",
+            f"folder={images}",
             config,
             tmp_path,
             device="cpu",
@@ -209,9 +211,9 @@ def test_validation_trains_no_network_on_all_classes_and_touches_no_test_sample(
 
 
 def test_a_folds_network_has_nothing_of_test_samples_nor_of_validation_classes(
-    pictures, tmp_path, monkeypatch
+    images, tmp_path, monkeypatch
 ):
-    dataset = zerokin.load_dataset(f"folder={pictures}")
+    dataset = zerokin.load_dataset(f"folder={images}")
     shown = []
     fit = FeatureLearner.fit
 
@@ -240,23 +242,23 @@ def test_features_of_several_networks_stand_side_by_side_at_unit_length(tmp_path
     assert np.array_equal(joined_readings([{part: tmp_path / "a.npy"}], part), first)
 
 
-@pytest.mark.parametrize("centred", [False, True])
-def test_a_networks_own_scores_are_cosines_of_its_last_columns(centred):
+@pytest.mark.parametrize("centered", [False, True])
+def test_a_networks_own_scores_are_cosines_of_its_last_columns(centered):
     rng = np.random.default_rng(1)
     Z, F = rng.uniform(size=(5, 3)), rng.normal(size=(6, 7))
     data = TrainingData(F, np.array([0, 1, 2, 0, 1, 2]), Z)
-    method = method_for("network", centred=centred)
+    method = method_for("network", centered=centered)
     (scores,) = method.fit_many(data, [method.defaults])
-    shifted = Z - Z[:3].mean(axis=0) if centred else Z
+    shifted = Z - Z[:3].mean(axis=0) if centered else Z
     unit = shifted / np.linalg.norm(shifted, axis=1, keepdims=True)
     np.testing.assert_allclose(scores(F), F[:, 4:] @ unit.T)
 
 
-def test_the_plain_row_is_the_papers_projection_of_centred_unit_features():
+def test_the_plain_row_is_the_papers_projection_of_centered_unit_features():
     rng = np.random.default_rng(2)
     labels = np.repeat(np.arange(4), 6)
     Z, F = rng.uniform(size=(6, 3)), rng.normal(size=(24, 5)) + 3
-    method = method_for("plain", centred=True)
+    method = method_for("plain", centered=True)
     params = {**method.defaults, "alpha": 0.8, "gamma": 0.1}
     (scores,) = method.fit_many(TrainingData(F, labels, Z), [params])
 
@@ -273,7 +275,7 @@ def test_the_plain_row_is_the_papers_projection_of_centred_unit_features():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"row": []}, "the configuration: unknown entry 'row'; did you mean 'rows'?"),
+        ({"row": []}, "unknown entry 'row'; did you mean 'rows'?"),
         ({"rows": []}, "no rows"),
         (
             {"rows": [{"name": "x", "networks": ["lables"]}]},
@@ -281,15 +283,21 @@ def test_the_plain_row_is_the_papers_projection_of_centred_unit_features():
         ),
         (
             {"rows": [{"name": "x", "networks": ["labels"], "method": "sae"}]},
-            "unknown method 'sae'",
+            "row 'x': method must be one of .*: got 'sae'",
         ),
-        ({"seeds": [-1]}, "seeds must be whole numbers"),
-        ({"networks": {"a": {"mode": "clases"}}}, "unknown mode 'clases'; did you mean 'classes'"),
+        ({"seeds": [-1]}, r"seeds\[0\] must be a whole number from 0: got -1"),
+        (
+            {"networks": {"a": {"mode": "clases"}}},
+            "network a: mode must be one of .*: got 'clases'; did you mean 'classes'",
+        ),
         (
             {"networks": {"a": {"modes": "x"}}},
             "unknown entry 'modes'; did you mean 'mode'",
         ),
-        ({"networks": {"a": {"recipe": {"epoch": 1}}}}, "unknown setting 'epoch'"),
+        (
+            {"networks": {"a": {"recipe": {"epoch": 1}}}},
+            "unknown entry 'recipe.epoch'; did you mean 'epochs'",
+        ),
         ({"networks": {"a": {"recipes": {}}}}, "'recipes'; did you mean 'recipe'"),
         ({"networks": {"a": {"techer": "b"}}}, "'techer'; did you mean 'teacher'"),
         ({"networks": ["a"]}, "networks must be names with values"),
@@ -316,7 +324,7 @@ def test_the_shipped_configuration_is_valid(request):
     assert config.seeds == (0, 1, 2)
 
 
-def test_a_network_like_another_is_trained_once_and_read_again(pictures, tmp_path):
+def test_a_network_like_another_is_trained_once_and_read_again(images, tmp_path):
     networks = {
         "whole": {"mode": "end-to-end"},
         "half": {"like": "whole", "start_interpolation": 0.5},
@@ -328,7 +336,7 @@ def test_a_network_like_another_is_trained_once_and_read_again(pictures, tmp_pat
     assert [plan.trained_as for plan in config.networks] == [None, "whole", "whole", None]
     assert config.network("larger").settings["start_interpolation"] == 0.5
     assert config.network("longer").recipe["batch_size"] == 8
-    results = list(run_ablation(f"folder={pictures}", config, tmp_path, device="cpu", quiet=True))
+    results = list(run_ablation(f"folder={images}", config, tmp_path, device="cpu", quiet=True))
     assert [row["method"] for row in results[::2]] == [*networks]
     parts = ("fold-1", "fold-2", "fold-3", "seed-0")
     trained = {path.parent.name for path in tmp_path.glob("*/checkpoint.safetensors")}
@@ -381,8 +389,8 @@ def test_a_network_like_one_with_a_teacher_has_the_same_teacher():
 
 
 @pytest.fixture
-def readings(pictures, tmp_path):
-    dataset = zerokin.load_dataset(f"folder={pictures}")
+def readings(images, tmp_path):
+    dataset = zerokin.load_dataset(f"folder={images}")
     return Readings(dataset, SIDE, tmp_path, device="cpu", quiet=True)
 
 
@@ -459,11 +467,11 @@ def test_a_teacher_must_be_a_network_before_and_have_a_share(network, said):
         parse_config({**CONFIG, "networks": {"first": {}, "taught": network}})
 
 
-def test_a_row_of_several_networks_may_be_the_only_one(pictures, tmp_path, monkeypatch, capsys):
+def test_a_row_of_several_networks_may_be_the_only_one(images, tmp_path, monkeypatch, capsys):
     row = {"name": "both", "networks": ["labels", "whole"], "method": "projection"}
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump({**CONFIG, "seeds": [0], "rows": [*CONFIG["rows"], row]}))
-    words = ["ablation", str(file), f"folder={pictures}", "--row", "both", "--no-tune"]
+    words = ["ablation", str(file), f"folder={images}", "--row", "both", "--no-tune"]
     monkeypatch.setattr("sys.argv", ["zerokin", *words, "--out", str(tmp_path / "out")])
     with pytest.raises(SystemExit) as stopped:
         main()
@@ -487,7 +495,7 @@ def test_some_rows_alone():
 
 @pytest.mark.parametrize("command", ["train", "ablation"])
 def test_commands_whose_time_is_up_end_well_and_go_on(
-    pictures, tmp_path, monkeypatch, capsys, command
+    images, tmp_path, monkeypatch, capsys, command
 ):
     config, out = tmp_path / "config.yaml", tmp_path / "out"
     network = {**CONFIG["defaults"], "mode": "classes", "cache_size": SIDE}
@@ -497,7 +505,7 @@ def test_commands_whose_time_is_up_end_well_and_go_on(
         "ablation": {**CONFIG, "seeds": [0], "defaults": {**network, "cache_size": None}},
     }[command]
     config.write_text(yaml.safe_dump(plan))
-    data, options = f"folder={pictures}", ["--device", "cpu", "--compact"]
+    data, options = f"folder={images}", ["--device", "cpu", "--compact"]
     choice = ["--validation", "--no-tune", "--row", "class labels"]
     arguments, kept = {
         "train": ([data, "--config", config, "--out", out, *options], out / "training"),
@@ -528,3 +536,49 @@ def test_commands_whose_time_is_up_end_well_and_go_on(
     logs = list(out.rglob("log.jsonl"))
     assert [log.read_text().count('"epoch": ') for log in logs] == [2] * len(logs)
     assert logs
+
+
+@pytest.fixture
+def cub(tmp_path):
+    """Nine classes of images whose standard split has no test images of seen classes."""
+    folder = write_xlsa17_folder(tmp_path / "cub", n_classes=9)
+    (folder / "res7.mat").unlink()
+    write_tar(folder / "images-0.tar", cub_entries(9))
+    lines = ["name,proposed,standard"]
+    for number in range(1, 10):
+        proposed, standard = ("unseen" if one else "seen" for one in (number > 7, number < 3))
+        lines.append(f"class{number},{proposed},{standard}")
+    (folder / "classes.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_a_split_without_seen_test_images_is_measured_on_unseen_classes_alone(
+    cub, tmp_path, monkeypatch, capsys
+):
+    file, out = tmp_path / "config.yaml", tmp_path / "out"
+    file.write_text(yaml.safe_dump({**CONFIG, "seeds": [0]}))
+    words = ["ablation", file, f"cub={cub}", "--split", "standard", "--out", out]
+    monkeypatch.setattr("sys.argv", ["zerokin", *map(str, [*words, "--device", "cpu"])])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert not ended.value.code, said.err
+    assert "no test samples of seen classes: the generalized setting is not measured" in said.err
+    rows = json.loads((out / "ablation.json").read_text())
+    assert [row["setting"] for row in rows] == ["standard", "standard"]
+    dataset = zerokin.load_dataset(f"cub={cub}", split="standard")
+    unseen = dataset.split.test_unseen
+    read = np.load(out / "labels-seed-0.npy")
+    data = TrainingData.from_dataset(dataset.with_inputs(read), dataset.split.train, 0)
+    chosen = {k: v for k, v in rows[0]["selection"].items() if k not in ("on", "validation")}
+    (scorer,) = method_for("projection", centered=False).fit_many(data, [chosen])
+    named = dataset.unseen[scorer(read[unseen])[:, dataset.unseen].argmax(axis=1)]
+    right = 100 * np.mean(named == dataset.evaluation_labels(unseen))
+    assert rows[0]["metrics"]["top1"] == pytest.approx(right)
+    table = (out / "ablation.md").read_text().splitlines()
+    assert [cell.strip() for cell in table[0].strip("|").split("|")] == [
+        "method",
+        "folds, pure",
+        "standard",
+    ]
+    assert (out / "ablation.png").exists()

@@ -45,7 +45,7 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Twenty classes in mini-ImageNet's layout, each of one colour that is its vector."""
+    """Twenty classes in mini-ImageNet's layout, each of one color that is its vector."""
     folder = tmp_path_factory.mktemp("mini")
     rng = np.random.default_rng(0)
     sheet, vectors = ["wnid,split,name,wordnet_path"], ["wnid,red,green,blue"]
@@ -53,13 +53,13 @@ def folder(tmp_path_factory):
     for part, classes in PARTS.items():
         for _ in range(classes):
             number += 1
-            wnid, colour = f"n{number:08d}", rng.uniform(0.1, 1, 3).round(2)
-            kin = ("n90000001:warm", "n90000002:cold")[int(colour[0] < colour[2])]
-            sheet.append(f"{wnid},{part},c{number},{wnid}:c{number} > {kin} > n90000000:colour")
-            vectors.append(",".join([wnid, *map(str, colour)]))
+            wnid, color = f"n{number:08d}", rng.uniform(0.1, 1, 3).round(2)
+            kin = ("n90000001:warm", "n90000002:cold")[int(color[0] < color[2])]
+            sheet.append(f"{wnid},{part},c{number},{wnid}:c{number} > {kin} > n90000000:color")
+            vectors.append(",".join([wnid, *map(str, color)]))
             (folder / part / wnid).mkdir(parents=True)
             for k in range(PER_CLASS):
-                noisy = colour * 255 + rng.normal(0, 9, (SIDE, SIDE, 3))
+                noisy = color * 255 + rng.normal(0, 9, (SIDE, SIDE, 3))
                 square = Image.fromarray(noisy.clip(0, 255).astype(np.uint8))
                 square.save(folder / part / wnid / f"{k}.png")
     (folder / "classes.csv").write_text("\n".join(sheet) + "\n")
@@ -137,14 +137,17 @@ def test_a_taxonomy_is_used_where_asked_for_and_missed_where_there_is_none(folde
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"setting": "few-shots"}, "unknown setting 'few-shots'; did you mean 'few-shot'"),
-        ({"shots": [0]}, "shots must be whole numbers from 1"),
+        (
+            {"setting": "few-shots"},
+            "setting must be one of zero-shot, few-shot: got 'few-shots'; did you mean 'few-shot'",
+        ),
+        ({"shots": [0]}, r"shots\[0\] must be a whole number from 1: got 0"),
         ({"episodes": 0}, "episodes must be a whole number from 1"),
         (
             {"rows": [{"name": "x", "networks": ["labels"], "method": "our-shots"}]},
-            "unknown method 'our-shots'; did you mean 'ours-shots'",
+            "row 'x': method must be one of .*: got 'our-shots'; did you mean 'ours-shots'",
         ),
-        ({"setting": "zero-shot"}, "unknown method 'ours-shots'"),
+        ({"setting": "zero-shot"}, "method must be one of plain, .*: got 'ours-shots'"),
     ],
 )
 def test_wrong_configurations(change, line):
@@ -210,7 +213,9 @@ def test_episodes_that_cannot_be_drawn_are_said_before_anything_is_trained(folde
 
 
 def test_semantics_of_rows_that_make_no_sense_are_refused():
-    with pytest.raises(InvalidInput, match="row 'shots': semantics must be text: got 3"):
+    with pytest.raises(
+        InvalidInput, match=r"rows\[0\]\.semantics must be a text such as 'taxonomy': got 3"
+    ):
         with_semantics_of(3)
     row = {"name": "own", "networks": ["labels"], "method": "network", "semantics": "taxonomy"}
     with pytest.raises(InvalidInput, match="own scores are of the semantics"):

@@ -8,18 +8,18 @@ import json
 import numpy as np
 import pytest
 
+from feature_bundles import fit_answers, recognizer_of
 from zerokin.classifiers import ZeroShotClassifier
 from zerokin.data import ClassTable, Dataset, Provenance, Split
 from zerokin.data.splits import draw_folds, hold_out
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognizer.choosing import calibrate
-from zerokin.recognizer.confidence import NONE_OF_THESE, answer
+from zerokin.recognizer.confidence import NONE_OF_THESE
 from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
-from zerokin.recognizer.confidence.fitting import AnswerFitter, fit_answers
+from zerokin.recognizer.confidence.fitting import AnswerFitter
 from zerokin.recognizer.confidence.risk_coverage import risk_coverage
 
-PARAMS = {"feature_scaling": "centre-unit", "gamma": 0.1, "calibration": 0.02}
+PARAMS = {"feature_scaling": "center-unit", "gamma": 0.1, "seen_penalty": 0.02}
 
 
 def made_dataset(seed=0, noise=1.0, scramble_test=False):
@@ -67,7 +67,7 @@ def model(dataset):
     )
 
 
-def test_nothing_of_the_test_pictures_is_looked_at(fitters):
+def test_nothing_of_the_test_images_is_looked_at(fitters):
     scrambled = fit_answers(
         made_dataset(scramble_test=True), PARAMS, candidates="all", quiet=True, reject=0.05
     )
@@ -89,7 +89,7 @@ def test_folds_hold_validation_classes_and_held_out_samples_only(dataset, fitter
                 assert fold.scored.weights[unseen].sum() == pytest.approx(0.5)
 
 
-def test_what_is_left_out_shares_no_picture_and_no_class(fitters):
+def test_what_is_left_out_shares_no_image_and_no_class(fitters):
     for fitter in fitters.values():
         for fold in fitter.folds:
             for other in fitter.folds:
@@ -115,7 +115,7 @@ def test_risks_hold_on_folds_left_out(fitters, kind):
         assert np.mean(wrong) <= max_risk
 
 
-def test_known_pictures_are_rejected_about_as_often_as_asked(dataset, fitters, model):
+def test_known_images_are_rejected_about_as_often_as_asked(dataset, fitters, model):
     from zerokin.recognizer.confidence.novelty import typicality
 
     rule = fitters["all"].calibration().novelty
@@ -129,14 +129,17 @@ def test_known_pictures_are_rejected_about_as_often_as_asked(dataset, fitters, m
 def test_answers_follow_the_classifier(dataset, fitters, model):
     X = dataset.features[dataset.split.test_unseen][:60]
     for kind, fitter in fitters.items():
-        given = answer(model, X, fitter.calibration(), max_risk=1.0)
+        known = recognizer_of(model, fitter.calibration())
+        given = known.recognize(X, candidates=kind, max_risk=1.0)
         best = model.predict(X, candidates=kind).tolist()
-        assert [a.best_class for a in given] == best
+        assert [a.best.name for a in given] == best
         assert [a.name for a in given] == [
-            NONE_OF_THESE if a.layer is None else name for a, name in zip(given, best, strict=True)
+            NONE_OF_THESE if a.out_of_distribution else name
+            for a, name in zip(given, best, strict=True)
         ]
+        careful = known.recognize(X, candidates=kind, max_risk=0.1)
         for cautious, bold in zip(
-            answer(model, X, fitter.calibration(), max_risk=0.1), given, strict=True
+            (a.selective for a in careful), (a.selective for a in given), strict=True
         ):
             assert (cautious.layer is None) == (bold.layer is None)
             if cautious.layer is not None:
@@ -146,19 +149,21 @@ def test_answers_follow_the_classifier(dataset, fitters, model):
 
 def test_noise_is_none_of_these(dataset, fitters, model):
     far = 50 * np.random.default_rng(5).normal(size=(200, 24))
-    calibration = fitters["all"].calibration()
-    rejected = [a.name == NONE_OF_THESE for a in answer(model, far, calibration)]
-    known = answer(model, dataset.features[dataset.split.test_seen], calibration)
-    assert np.mean(rejected) > 3 * np.mean([a.name == NONE_OF_THESE for a in known])
+    recognizer = recognizer_of(model, fitters["all"].calibration())
+    near = dataset.features[dataset.split.test_seen]
+    rejected, known = (
+        [a.name == NONE_OF_THESE for a in recognizer.recognize(X, max_risk=0.1)]
+        for X in (far, near)
+    )
+    assert np.mean(rejected) > 3 * np.mean(known)
 
 
 def test_a_few_classes_may_be_candidates(dataset, fitters, model):
     X = dataset.features[dataset.split.test_unseen][:20]
     names = ["kind 04", "kind 09"]
-    given = answer(model, X, fitters["unseen"].calibration(), candidates=names, max_risk=1.0)
-    assert {a.best_class for a in given} <= set(names)
-    with pytest.raises(InvalidInput, match="learned for 'unseen'"):
-        answer(model, X, fitters["unseen"].calibration(), candidates="all")
+    known = recognizer_of(model, fitters["unseen"].calibration())
+    given = known.recognize(X, candidates=names, max_risk=1.0)
+    assert {a.best.name for a in given} <= set(names)
 
 
 def test_the_default_hierarchy_is_the_classifiers(fitters, model):
@@ -167,7 +172,7 @@ def test_the_default_hierarchy_is_the_classifiers(fitters, model):
         assert (fitters["all"].hierarchy.labels(layer) == model.hierarchy_.labels(layer)).all()
 
 
-def test_another_hierarchy_names_the_answers(dataset, model):
+def test_another_hierarchy_names_the_answers(dataset):
     tree = ClassHierarchy(
         [np.repeat(np.arange(6), 5)],
         names=dataset.classes.names,
@@ -175,10 +180,19 @@ def test_another_hierarchy_names_the_answers(dataset, model):
     )
     calibration = fit_answers(dataset, PARAMS, hierarchy=tree, quiet=True)
     assert len(calibration.risk_maps) == 2
+    train = dataset.split.train
+    grouped = ZeroShotClassifier(**PARAMS).fit(
+        dataset.features[train],
+        dataset.training_labels(),
+        semantics=dataset.classes,
+        hierarchy=tree,
+    )
     X = dataset.features[dataset.split.test_unseen]
     # One unseen class a group: the group says no less than the class, so it is never named.
-    given = answer(model, X, calibration, hierarchy=tree, max_risk=0.2)
-    assert not any(str(a.name).startswith("group") for a in given)
+    known = recognizer_of(grouped, calibration)
+    given = known.recognize(X, candidates="unseen", max_risk=0.2)
+    assert {a.superclasses[0].name for a in given} <= {f"group {k}" for k in range(6)}
+    assert not any(a.name.startswith("group") for a in given)
 
 
 def test_calibrations_come_back_from_json(fitters):
@@ -234,7 +248,7 @@ def test_a_damaged_calibration_is_refused_by_field(fitters, path, value, message
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"candidates": "seen"}, "candidates='seen'"),
+        ({"candidates": "seen"}, "candidates must be one of unseen, all: got 'seen'"),
         ({"unseen_share": 1.0}, "unseen_share"),
     ],
 )
@@ -256,7 +270,8 @@ def test_both_kinds_of_candidates_are_learned_from_one_fit_of_each_fold(dataset,
         return fit(self, *args, **kwargs)
 
     monkeypatch.setattr(ZeroShotClassifier, "fit", counted)
-    found = calibrate(dataset, PARAMS, None, random_state=0, quiet=True)
+    fitter = AnswerFitter(dataset, PARAMS, quiet=True)
+    found = {kind: fitter.with_candidates(kind).calibration() for kind in ("unseen", "all")}
     assert len(fits) == len(dataset.split.folds)
     for kind, calibration in found.items():
         alone = fit_answers(dataset, PARAMS, candidates=kind, quiet=True)

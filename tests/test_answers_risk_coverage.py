@@ -111,7 +111,7 @@ def test_the_overall_bound_is_the_largest_that_keeps_the_share():
     steps = find_ancestors(probabilities(samples.scores, 1.0), TREE, samples.candidates)
     maps = learn_risk_maps([made(4)], TREE, 1.0)
     risks, wrong = ancestor_risks(steps, maps), wrong_answers(steps, TREE, samples)
-    overall = OverallRisk.of(risks, wrong, samples.weights, n_classes=20)
+    overall = OverallRisk.from_samples(risks, wrong, samples.weights, n_classes=20)
     rows = np.arange(len(samples))
 
     def share_at(bound):
@@ -127,14 +127,14 @@ def test_the_overall_bound_is_the_largest_that_keeps_the_share():
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_the_picture_is_drawn(tmp_path, suffix):
+def test_the_image_is_drawn(tmp_path, suffix):
     calibration = calibrated(learn_risk_maps([made(1)], TREE, 1.0))
     path = tmp_path / f"curve.{suffix}"
     curve = risk_coverage(made(), TREE, calibration)
     draw_risk_coverage({"superclasses": curve}, path, title="made up")
     if suffix == "png":
-        with Image.open(path) as picture:
-            dark = np.asarray(picture.convert("L")) < 200
+        with Image.open(path) as image:
+            dark = np.asarray(image.convert("L")) < 200
         assert dark.mean() > 0.01
     else:
         assert "</svg>" in path.read_text()
@@ -143,7 +143,7 @@ def test_the_picture_is_drawn(tmp_path, suffix):
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_pictures_that_cannot_be_drawn_are_refused(tmp_path):
+def test_images_that_cannot_be_drawn_are_refused(tmp_path):
     curve = risk_coverage(made(), TREE, calibrated(learn_risk_maps([made(1)], TREE, 1.0)))
     with pytest.raises(InvalidInput, match=r"\.png or \.svg"):
         draw_risk_coverage({"one": curve}, tmp_path / "curve.pdf")

@@ -15,9 +15,10 @@ pytest.importorskip("plotly")
 
 from fastapi.testclient import TestClient
 
-from served import bundle, test_pictures
+from served import bundle, test_images
 from zerokin.app import Limits, Service, create_app
 from zerokin.recognizer import Recognizer
+from zerokin.recognizer.answering import Question
 
 LOCAL = "http://127.0.0.1:7860"
 
@@ -49,7 +50,7 @@ def error(response, status):
 
 def test_answers_are_the_recognisers(client, folder):
     alone = Recognizer.load(folder, device="cpu")
-    for file in test_pictures()[:3]:
+    for file in test_images()[:3]:
         query = {"k": 4, "max_risk": 0.3, "unseen_bias": 0.05, "candidates": "unseen"}
         given = client.post("/api/predict", content=file.read_bytes(), params=query)
         expected = alone.recognize(file, k=4, max_risk=0.3, unseen_bias=0.05, candidates="unseen")[
@@ -60,8 +61,8 @@ def test_answers_are_the_recognisers(client, folder):
 
 
 @pytest.mark.parametrize("field", ["image", "picture"])
-def test_a_form_names_the_picture_and_examples_are_pictures(client, field):
-    file = test_pictures()[0]
+def test_a_form_names_the_image_and_examples_are_images(client, field):
+    file = test_images()[0]
     form = {field: ("garden.png", file.read_bytes(), "image/png")}
     given = client.post("/api/predict", files=form, params={"examples": True}).json()
     assert given["image"] == given["picture"] == "garden.png"
@@ -72,7 +73,7 @@ def test_a_form_names_the_picture_and_examples_are_pictures(client, field):
 
 
 def test_candidates_may_be_named(client):
-    content = test_pictures()[0].read_bytes()
+    content = test_images()[0].read_bytes()
     names = ["plum mumbler", "honey mumbler"]
     given = client.post("/api/predict", content=content, params={"candidates": names}).json()
     assert {one["name"] for one in given["ranked"]} == set(names)
@@ -89,18 +90,19 @@ def bomb():
     [
         (b"", {}, 400, "is empty"),
         (b"text", {}, 400, "damaged"),
-        (None, {"k": "many"}, 400, "k: "),
-        (None, {"k": 0}, 400, "k must be"),
-        (None, {"max_risk": 2}, 400, "between 0 and 1"),
-        (None, {"max_risk": "nan"}, 400, "between 0 and 1"),
-        (None, {"unseen_bias": "inf"}, 400, "finite"),
+        (None, {"k": "many"}, 400, "k must be a whole number from 1: got 'many'"),
+        (None, {"k": 0}, 400, "k must be a whole number from 1: got 0"),
+        (None, {"max_risk": 2}, 400, "max_risk must be a number from 0 to 1: got 2"),
+        (None, {"max_risk": "nan"}, 400, "max_risk must be a number from 0 to 1: got nan"),
+        (None, {"unseen_bias": "inf"}, 400, "from -100 to 100: got inf"),
         (None, {"candidates": "plum mumblr"}, 400, "plum mumbler"),
-        (None, {"examples": "perhaps"}, 400, "examples: "),
+        (None, {"examples": "perhaps"}, 400, "examples must be true or false"),
+        (None, {"max_rsk": 0.2}, 400, "unknown entry 'max_rsk'; did you mean 'max_risk'?"),
         (b"x" * 500_000, {}, 413, "limit of 300,000"),
     ],
 )
-def test_bad_pictures_and_questions(client, content, query, status, line):
-    content = test_pictures()[0].read_bytes() if content is None else content
+def test_bad_images_and_questions(client, content, query, status, line):
+    content = test_images()[0].read_bytes() if content is None else content
     assert line in error(client.post("/api/predict", content=content, params=query), status)
 
 
@@ -118,7 +120,7 @@ def test_a_body_without_a_length_is_counted(client):
 @pytest.mark.parametrize(
     "form", [{"files": {"other": ("a.png", b"x")}}, {"data": {"picture": "text"}, "files": {}}]
 )
-def test_forms_without_the_picture(client, form):
+def test_forms_without_the_image(client, form):
     if not form.get("files"):
         head = {"content-type": "multipart/form-data; boundary=b"}
         part = b'--b\r\nContent-Disposition: form-data; name="picture"\r\n\r\ntext\r\n--b--\r\n'
@@ -155,7 +157,7 @@ def test_classes_of_any_name_come_and_go(client, folder, name):
     assert not classes[-1]["seen"]
     assert Recognizer.load(folder, device="cpu").classes.names[-1] == name
     given = client.post(
-        "/api/predict", content=test_pictures()[0].read_bytes(), params={"k": 99}
+        "/api/predict", content=test_images()[0].read_bytes(), params={"k": 99}
     ).json()
     assert name in [one["name"] for one in given["ranked"]]
     assert "there is a class" in error(client.post("/api/classes", json=ones), 409)
@@ -184,28 +186,55 @@ def test_a_class_may_be_removed_by_a_query(client):
     ("body", "line"),
     [
         (b"", "not JSON"),
-        (b"[]", "must be a JSON object"),
+        (b"[]", "must be names with values: got []"),
         (b"[" * 100_000, "not JSON"),
         (b"\xff\xfe\xff", "not JSON"),
-        (b'{"vector": [1]}', "a class needs a name"),
-        (b'{"name": 5, "vector": [1]}', "a class needs a name"),
+        (b'{"vector": [1]}', "name is missing: it must be given"),
+        (b'{"name": 5, "vector": [1]}', "name must be text: got 5"),
         (b'{"name": "  ", "vector": [1]}', "a class needs a name"),
         (b'{"name": "\\ud800", "vector": [1]}', "control character"),
         (b'{"name": "a\\nb", "vector": [1]}', "control character"),
         (b'{"name": "a"}', "give one of"),
         (b'{"name": "a", "vector": [1], "text": "b"}', "give one of"),
         (b'{"name": "a", "vector": [1]}', "has 1 values"),
-        (b'{"name": "a", "vector": ["x"]}', "numbers"),
+        (b'{"name": "a", "vector": ["x"]}', "vector[0] must be a finite number: got 'x'"),
         (b'{"name": "a", "vector": {}}', "vector must be a list"),
-        (b'{"name": "a", "attributes": []}', "attributes must be an object"),
+        (b'{"name": "a", "attributes": []}', "attributes must be names with values: got []"),
         (b'{"name": "a", "attributes": {"wings": "x"}}', "unknown attribute"),
         (b'{"name": "a", "text": "a beast"}', "not by text"),
-        (b'{"name": "a", "text": "\\ud800"}', "half a character"),
-        (b'{"name": "a", "colour": "red"}', "unknown field 'colour'"),
+        (b'{"name": "a", "text": "\\ud800"}', "control character"),
+        (
+            b'{"name": "a", "color": "red"}',
+            "unknown entry 'color' (known: name, attributes, text, vector)",
+        ),
     ],
 )
 def test_bad_classes(client, body, line):
     assert line in error(client.post("/api/classes", content=body), 400)
+
+
+def test_openapi_shows_the_bodies_and_the_query(client):
+    paths = client.get("/api/openapi.json").json()["paths"]
+    predict = paths["/api/predict"]["post"]
+    query = {one["name"]: one for one in predict["parameters"]}
+    assert set(query) == {"k", "max_risk", "unseen_bias", "candidates", "examples"}
+    assert {one["in"] for one in query.values()} == {"query"}
+    assert not any(one["required"] for one in query.values())
+    k, bias = query["k"]["schema"], query["unseen_bias"]["schema"]
+    assert (k["type"], k["minimum"], k["default"]) == ("integer", 1, Question.k)
+    assert (bias["minimum"], bias["maximum"], bias["default"]) == (-100, 100, 0)
+    risk = query["max_risk"]["schema"]["anyOf"][0]
+    assert (risk["type"], risk["minimum"], risk["maximum"]) == ("number", 0, 1)
+    forms = predict["requestBody"]["content"]
+    assert list(forms["multipart/form-data"]["schema"]["properties"]) == ["image"]
+    assert forms["image/*"]["schema"]["format"] == "binary"
+    body = paths["/api/classes"]["post"]["requestBody"]
+    schema = body["content"]["application/json"]["schema"]
+    assert body["required"]
+    assert (schema["required"], schema["additionalProperties"]) == (["name"], False)
+    kinds = ["attributes", "text", "vector"]
+    assert list(schema["properties"]) == ["name", *kinds]
+    assert schema["oneOf"] == [{"required": [kind]} for kind in kinds]
 
 
 def test_numbers_that_are_none_are_refused(client):
@@ -262,7 +291,7 @@ def test_no_file_of_the_machine_or_the_bundle_is_served(client, folder):
 
 
 def test_pages_of_other_sites_and_other_names_are_refused(client):
-    content = test_pictures()[0].read_bytes()
+    content = test_images()[0].read_bytes()
     head = {"origin": "http://elsewhere.example"}
     error(client.post("/api/predict", content=content, headers=head), 403)
     error(client.post("/api/predict", content=content, headers={"origin": "null"}), 403)
@@ -305,7 +334,7 @@ def test_a_full_queue_and_read_only_are_said(folder):
     service = Service(folder, limits=Limits(waiting=1), read_only=True, device="cpu")
     service._take_in()
     with TestClient(create_app(service), base_url=LOCAL) as client:
-        response = client.post("/api/predict", content=test_pictures()[0].read_bytes())
+        response = client.post("/api/predict", content=test_images()[0].read_bytes())
         assert "in hand already" in error(response, 503)
         assert response.headers["retry-after"] == "1"
         body = {"name": "a", "vector": [1.0] * 80}

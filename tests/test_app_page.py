@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("gradio")
 pytest.importorskip("plotly")
 
-from served import bundle, test_pictures
+from served import bundle, test_images
 from zerokin.app.answer_html import answer_html, percent
 from zerokin.app.batch_tab import named_batch
 from zerokin.app.class_tab import added, attribute_values, removed, telling_attributes
 from zerokin.app.hierarchy_tab import path_html
-from zerokin.app.image_tab import named_picture
+from zerokin.app.image_tab import named_image
 from zerokin.app.page import page, title_html
 from zerokin.app.service import Service
 from zerokin.app.sunburst import rings, sunburst
@@ -48,9 +48,9 @@ class Text(HTMLParser):
         self.text += data
 
 
-def test_a_picture_is_named_as_by_the_recogniser(service):
-    file = test_pictures()[1]
-    html = named_picture(service, str(file), "All", 1.0, 0.0)
+def test_a_image_is_named_as_by_the_recogniser(service):
+    file = test_images()[1]
+    html = named_image(service, str(file), "All", 1.0, 0.0)
     expected = service.recognizer.recognize(file, max_risk=1.0)[0]
     shown = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', html)
     assert [unescape(name) for name in shown] == [one.name for one in expected.ranked]
@@ -61,10 +61,10 @@ def test_a_picture_is_named_as_by_the_recogniser(service):
 
 
 def test_leaning_changes_the_answer_as_the_recogniser_says(service):
-    file = test_pictures()[0]
+    file = test_images()[0]
     for bias in (-0.3, 0.3):
         expected = service.recognizer.recognize(file, max_risk=1.0, unseen_bias=bias)[0]
-        html = named_picture(service, str(file), "All", 1.0, bias)
+        html = named_image(service, str(file), "All", 1.0, bias)
         assert f'<th scope="row"><bdi>{expected.best.name}</bdi>' in html
 
 
@@ -108,13 +108,13 @@ def test_names_are_text_wherever_they_stand(service):
 
 def test_bad_input_is_a_line_not_an_error(service, tmp_path):
     (tmp_path / "a.png").write_bytes(b"x")
-    assert "damaged" in named_picture(service, str(tmp_path / "a.png"), "All", 0.3, 0)
-    assert "Drop a picture" in named_picture(service, None, "All", 0.3, 0)
+    assert "damaged" in named_image(service, str(tmp_path / "a.png"), "All", 0.3, 0)
+    assert "Drop an image" in named_image(service, None, "All", 0.3, 0)
     assert "needs a name" in added(service, "", attributes={"legs::six": 1.0})
     assert "not all 0" in added(service, "x", attributes={"legs::six": 0.0})
     assert "numbers" in added(service, "x", vector="1 2 z")
     assert "Choose a class" in removed(service, None)
-    assert "Choose pictures" in named_batch(service, None, "All", 1)
+    assert "Choose first" in named_batch(service, None, "All", 1)
     (tmp_path / "a.zip").write_bytes(b"x")
     assert "cannot be read" in named_batch(service, [str(tmp_path / "a.zip")], "All", 1)
 
@@ -153,12 +153,12 @@ def test_the_rings_hold_every_class_once_and_parents_hold_their_children(service
         assert below[one] in (0, value)
 
 
-def test_finding_a_class_colours_its_path_alone(service):
+def test_finding_a_class_colors_its_path_alone(service):
     tree, name = service.recognizer.hierarchy, "plum mumbler"
     position = service.recognizer.classes.names.index(name)
-    ids, _, _, _, colours = rings(service.recognizer, name)
+    ids, _, _, _, colors = rings(service.recognizer, name)
     path = {f"{layer}.{tree.labels(layer)[position]}" for layer in range(tree.n_layers + 1)}
-    strong = {one for one, c in zip(ids[1:], colours[1:], strict=True) if c != "#EDEDED"}
+    strong = {one for one, c in zip(ids[1:], colors[1:], strict=True) if c != "#EDEDED"}
     assert strong == path
 
 

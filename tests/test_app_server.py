@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("gradio")
 pytest.importorskip("plotly")
 
-from served import bundle, environment, running, test_pictures, zerokin
+from served import bundle, environment, running, test_images, zerokin
 
 MANY = 24
 
@@ -36,7 +36,7 @@ def folder(tmp_path):
 
 
 def test_answers_equal_the_command_lines_and_sigterm_finishes_what_is_in_flight(folder):
-    file = test_pictures()[0]
+    file = test_images()[0]
     with running(folder) as (address, process):
         assert address.startswith("http://127.0.0.1:")
         given = ask(address, "/api/predict?k=3&max_risk=0.3", file.read_bytes())
@@ -84,7 +84,7 @@ def test_a_taken_port_and_a_folder_without_a_bundle_are_one_line(folder, tmp_pat
     said = zerokin("serve", folder, "--password", "no-colon")
     assert (said.returncode, said.stderr.count("\n")) == (2, 1)
     said = zerokin("serve", folder, "--queue", "0")
-    assert "waiting must be at least 1" in said.stderr
+    assert "waiting must be a whole number from 1" in said.stderr
     for more in (["--host", "0.0.0.0"], ["--allowed-host", "birds.example"]):
         said = zerokin("serve", folder, "--port", 0, *more)
         assert (said.returncode, said.stderr.count("\n")) == (2, 1)

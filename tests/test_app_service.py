@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from served import bundle, test_pictures
+from served import bundle, test_images
 from zerokin.app.batching import Batcher
 from zerokin.app.limits import Limits
 from zerokin.app.refusals import Busy, Conflict, ReadOnly, TooLarge, Unknown
@@ -38,7 +38,7 @@ def said(answer):
 
 
 def test_answers_of_many_at_once_are_those_of_the_recogniser_alone(service, folder):
-    files = test_pictures() * 2
+    files = test_images() * 2
     questions = [
         Question(k=3),
         Question("unseen", k=2, max_risk=0.3),
@@ -48,7 +48,7 @@ def test_answers_of_many_at_once_are_those_of_the_recogniser_alone(service, fold
     asked = [(file, questions[i % 3]) for i, file in enumerate(files)]
     with ThreadPoolExecutor(16) as pool:
         futures = list(pool.map(lambda one: service.ask(one[0].read_bytes(), "x", one[1]), asked))
-    # Neither the pictures asked about at the same time nor those of one call change a digit.
+    # Neither the images asked about at the same time nor those of one call change a digit.
     together = {q: alone.recognize(files, **vars(question)) for q, question in enumerate(questions)}
     for i, ((file, question), future) in enumerate(zip(asked, futures, strict=True)):
         expected = alone.recognize([file], **vars(question))[0]
@@ -132,7 +132,7 @@ def test_cancelled_requests_do_not_stop_others():
 
 def test_too_many_requests_are_refused_and_served_again_later(folder):
     service = Service(folder, limits=Limits(waiting=2), device="cpu")
-    content = test_pictures()[0].read_bytes()
+    content = test_images()[0].read_bytes()
     with ExitStack() as busy:
         for _ in range(service._model._initial_value):
             busy.enter_context(service._model)
@@ -148,19 +148,19 @@ def test_too_many_requests_are_refused_and_served_again_later(folder):
     ("content", "line"),
     [
         (b"", "is empty"),
-        (b"no picture", "is damaged, or none of JPEG"),
+        (b"no image", "is damaged, or none of JPEG"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "is damaged, or none of JPEG"),
-        (test_pictures.__doc__.encode() * 99, "is damaged"),
+        (test_images.__doc__.encode() * 99, "is damaged"),
     ],
 )
-def test_what_is_no_picture_is_said(service, content, line):
+def test_what_is_no_image_is_said(service, content, line):
     with pytest.raises(InvalidInput, match=line):
         service.ask(content, "x.jpg", Question()).result(30)
     assert service.in_hand == 0
 
 
-def test_a_truncated_picture_is_said(service):
-    content = test_pictures()[0].read_bytes()
+def test_a_truncated_image_is_said(service):
+    content = test_images()[0].read_bytes()
     with pytest.raises(InvalidInput, match="x\\.png cannot be decoded"):
         service.ask(content[: len(content) // 2], "x.png", Question()).result(30)
 
@@ -172,7 +172,7 @@ def test_bombs_are_refused_before_they_are_decoded(folder):
     with pytest.raises(TooLarge, match="101 × 100 pixels, over the limit of 10,000"):
         service.ask(file.getvalue(), "x.png", Question()).result(30)
     with pytest.raises(TooLarge, match="over the limit of 2,000"):
-        service.ask(test_pictures()[0].read_bytes(), "x.png", Question()).result(30)
+        service.ask(test_images()[0].read_bytes(), "x.png", Question()).result(30)
     service.close()
 
 
@@ -187,7 +187,7 @@ def test_a_class_is_known_at_once_and_after_a_restart(service, folder):
     names = service.recognizer.classes.attribute_names
     attributes = dict(zip(names, vector.tolist(), strict=True))
     assert service.add_class(" twin ", attributes=attributes) == 14
-    ranked = service.ask(test_pictures()[0].read_bytes(), "x", Question(k=99)).result(30).ranked
+    ranked = service.ask(test_images()[0].read_bytes(), "x", Question(k=99)).result(30).ranked
     assert "twin" in [one.name for one in ranked]
     assert Recognizer.load(folder, device="cpu").classes.names[-1] == "twin"
     assert service.remove_class("twin") == 13

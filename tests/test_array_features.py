@@ -1,4 +1,4 @@
-"""Features in NumPy files: reading, refusing, and taking the place of pictures."""
+"""Features in NumPy files: reading, refusing, and taking the place of images."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zerokin
-from builders import OWN_PICTURES, OWN_TABLE, write_own_folder, write_xlsa17_folder
+from builders import OWN_IMAGES, OWN_TABLE, write_own_folder, write_xlsa17_folder
 from zerokin.benchmark.settings import features_sha256
 from zerokin.data.array_features import ArrayFeatures
 from zerokin.errors import InvalidInput, ZerokinError
@@ -15,7 +15,7 @@ from zerokin.files import sha256
 
 @pytest.fixture
 def own(tmp_path):
-    return f"folder={write_own_folder(tmp_path / 'own', OWN_TABLE, OWN_PICTURES)}"
+    return f"folder={write_own_folder(tmp_path / 'own', OWN_TABLE, OWN_IMAGES)}"
 
 
 def saved(path, shape, dtype=np.float32, order="C"):
@@ -37,13 +37,13 @@ def test_rows_are_those_of_the_array_and_half_precision_is_widened(tmp_path, dty
         assert mapped[rows].dtype == ("float32" if dtype == "float16" else dtype)
 
 
-def test_an_array_takes_the_place_of_pictures(tmp_path, own):
-    pictures = zerokin.load_dataset(own)
-    features = saved(tmp_path / "f.npy", (len(pictures), 5))
+def test_an_array_takes_the_place_of_images(tmp_path, own):
+    images = zerokin.load_dataset(own)
+    features = saved(tmp_path / "f.npy", (len(images), 5))
     dataset = zerokin.load_dataset(own, features=str(tmp_path / "f.npy"))
     assert dataset.kind == "features"
     assert np.array_equal(dataset.features, features)
-    assert list(dataset.inputs.names) == list(pictures.pictures.names)
+    assert list(dataset.inputs.names) == list(images.images.names)
     assert features_sha256(dataset) == sha256(tmp_path / "f.npy")
 
 

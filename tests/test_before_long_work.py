@@ -10,7 +10,7 @@ import yaml
 from PIL import Image
 
 from builders import write_xlsa17_folder
-from own_pictures import write_critter_folder
+from own_images import write_critter_folder
 from zerokin.benchmark.ablation import run_ablation
 from zerokin.benchmark.ablation.config import parse_config
 from zerokin.cli import main
@@ -35,7 +35,6 @@ def zerokin(monkeypatch, capsys):
 
     for place in (
         "zerokin.recognizer.fit_recognizer",
-        "zerokin.selection.fitting.fit_classifier",
         "zerokin.benchmark.comparison.measure",
         "zerokin.benchmark.few_shot.comparison.measure_few_shot",
     ):
@@ -53,7 +52,7 @@ def zerokin(monkeypatch, capsys):
 
 @pytest.fixture(scope="module")
 def animals(tmp_path_factory):
-    return write_critter_folder(tmp_path_factory.mktemp("own") / "animals", n_seen=6, n_pictures=2)
+    return write_critter_folder(tmp_path_factory.mktemp("own") / "animals", n_seen=6, n_images=2)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,7 @@ def test_fit_of_features_looks_at_its_output_before_it_works(zerokin, tmp_path, 
     (tmp_path / "other" / "note.txt").write_bytes(b"mine")
     status, said = zerokin("fit", f"xlsa17={tmp_path / 'data'}", "--out", tmp_path / place)
     assert (status, said.count("\n")) == (2, 1), said
-    assert "Not a directory" in said or "something else than a classifier" in said
+    assert "Not a directory" in said or "something else than a bundle" in said
 
 
 @pytest.mark.parametrize(
@@ -113,35 +112,35 @@ def test_a_place_that_can_be_written_is_left_as_it_was(tmp_path):
         refuse_unwritable("/")
 
 
-def own_pictures(root, *, test_seen=True, taxonomy=False):
-    """Write pictures of ten seen and three unseen classes, each of one colour."""
+def own_images(root, *, test_seen=True, test_unseen=True, taxonomy=False):
+    """Write images of ten seen and three unseen classes, each of one color."""
     rng = np.random.default_rng(0)
     lines = [f"name,role,red,green,blue{',family' if taxonomy else ''}"]
     for number in range(13):
         unseen = number > 9
-        colour = rng.uniform(0.1, 1, 3).round(2)
+        color = rng.uniform(0.1, 1, 3).round(2)
         kin = ",kin" if taxonomy else ""
         role = "unseen" if unseen else "seen"
-        lines.append(f"c{number},{role},{','.join(map(str, colour))}{kin}")
-        places = [root / f"c{number}"]
-        if test_seen or unseen:
-            places.append(root / "test" / f"c{number}")
+        lines.append(f"c{number},{role},{','.join(map(str, color))}{kin}")
+        places = [root / f"c{number}", root / "test" / f"c{number}"]
+        if not (test_unseen if unseen else test_seen):
+            places = places[:0] if unseen else places[:1]
         for place in places:
             place.mkdir(parents=True)
             for k in range(2):
-                pixels = np.full((16, 16, 3), colour * 255, np.uint8)
+                pixels = np.full((16, 16, 3), color * 255, np.uint8)
                 Image.fromarray(pixels).save(place / f"{k}.png")
     (root / "classes.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return f"folder={root}"
 
 
 def test_an_ablation_that_cannot_be_measured_trains_nothing(zerokin, tmp_path):
-    data = own_pictures(tmp_path / "own", test_seen=False)
+    data = own_images(tmp_path / "own", test_unseen=False)
     file = tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(CONFIG), encoding="utf-8")
     status, said = zerokin("ablation", file, data, "--out", tmp_path / "out", "--device", "cpu")
     assert (status, said.count("\n")) == (2, 1), said
-    assert "split has no test samples of seen classes: the generalised setting needs some" in said
+    assert "split has no test samples of unseen classes: the pure setting needs some" in said
     assert not (tmp_path / "out").exists()
     # What folds say needs no test samples.
     with pytest.raises(AssertionError, match="begun to work"):
@@ -151,9 +150,9 @@ def test_an_ablation_that_cannot_be_measured_trains_nothing(zerokin, tmp_path):
 def test_a_row_by_taxonomy_needs_one_before_anything_is_trained(zerokin, tmp_path):
     row = {"name": "by taxonomy", "networks": ["labels"], "method": "ours-taxonomy"}
     config = parse_config({**CONFIG, "rows": [row]})
-    data = own_pictures(tmp_path / "own")
+    data = own_images(tmp_path / "own")
     with pytest.raises(InvalidInput, match="row 'by taxonomy': ours-taxonomy needs a taxonomy"):
         list(run_ablation(data, config, tmp_path / "out", quiet=True))
-    data = own_pictures(tmp_path / "with", taxonomy=True)
+    data = own_images(tmp_path / "with", taxonomy=True)
     with pytest.raises(AssertionError, match="begun to work"):
         list(run_ablation(data, config, tmp_path / "out", quiet=True))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from own_pictures import fitted, plain, write_critter_folder
+from own_images import fitted, plain, write_critter_folder
 from served import zerokin
 from zerokin import FewShotClassifier, ZeroShotClassifier
 from zerokin.app.service import Service
@@ -44,10 +44,10 @@ BAD_TEXTS = {
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A bundle whose classes are told apart by descriptions, and pictures."""
+    """A bundle whose classes are told apart by descriptions, and images."""
     root = tmp_path_factory.mktemp("kept")
-    pictures = write_critter_folder(root / "animals", n_seen=5, n_unseen=2, n_pictures=2, n_test=1)
-    whole = fitted(pictures)
+    images = write_critter_folder(root / "animals", n_seen=5, n_unseen=2, n_images=2, n_test=1)
+    whole = fitted(images)
     told = replace(
         whole.classes,
         semantics_source="sentences (minilm)",
@@ -57,7 +57,7 @@ def kept(tmp_path_factory):
     )
     described = Recognizer(whole.learner, whole.classifier, told)
     described.save(root / "bundle")
-    return root / "bundle", sorted((pictures / "test").glob("*/*.png"))[:2]
+    return root / "bundle", sorted((images / "test").glob("*/*.png"))[:2]
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def encoded(monkeypatch):
     monkeypatch.setattr("zerokin.semantics.sentence_vectors", vectors)
 
 
-def answers(folder, pictures):
-    return plain(Recognizer.load(folder).recognize(pictures, k=99))
+def answers(folder, images):
+    return plain(Recognizer.load(folder).recognize(images, k=99))
 
 
 @pytest.mark.parametrize("kind", BAD_NAMES)

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from own_pictures import fitted, write_critter_folder
+from own_images import fitted, write_critter_folder
 from zerokin.recognizer import Recognizer
 
 
 def test_whenever_a_change_is_killed_the_bundle_is_the_old_or_the_new_one(tmp_path):
-    pictures = write_critter_folder(tmp_path / "animals", n_seen=4, n_unseen=1, n_pictures=2)
-    whole = fitted(pictures)
+    images = write_critter_folder(tmp_path / "animals", n_seen=4, n_unseen=1, n_images=2)
+    whole = fitted(images)
     # Few examples, so that every single step can be tried.
     examples = {whole.classes.names[0]: whole.examples(whole.classes.names[0])[:1]}
     for shown in ({}, examples):  # of the first there is something to remove
@@ -23,9 +23,9 @@ def test_whenever_a_change_is_killed_the_bundle_is_the_old_or_the_new_one(tmp_pa
         )
     script = Path(__file__).with_name("killed_bundles.py")
     (tmp_path / "scratch").mkdir()
-    picture = next((pictures / "test").glob("*/*.png"))
+    image = next((images / "test").glob("*/*.png"))
     ran = subprocess.run(
-        [sys.executable, script, tmp_path / "old", tmp_path / "scratch", picture],
+        [sys.executable, script, tmp_path / "old", tmp_path / "scratch", image],
         capture_output=True,
         text=True,
         check=False,

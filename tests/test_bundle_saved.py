@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from own_pictures import fitted, plain, write_critter_folder
+from own_images import fitted, plain, write_critter_folder
 from zerokin.errors import InvalidInput, MissingFile, ZerokinError
 from zerokin.files import sha256
 from zerokin.recognizer import Recognizer
@@ -38,12 +38,12 @@ ODD_NAMES = [
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A bundle, the recognizer it was written from, and pictures."""
+    """A bundle, the recognizer it was written from, and images."""
     root = tmp_path_factory.mktemp("kept")
-    pictures = write_critter_folder(root / "animals", n_seen=7, n_unseen=2, n_pictures=3, n_test=1)
-    recognizer = fitted(pictures)
+    images = write_critter_folder(root / "animals", n_seen=7, n_unseen=2, n_images=3, n_test=1)
+    recognizer = fitted(images)
     recognizer.save(root / "bundle")
-    return root / "bundle", recognizer, sorted((pictures / "test").glob("*/*.png"))
+    return root / "bundle", recognizer, sorted((images / "test").glob("*/*.png"))
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_what_is_loaded_answers_as_what_was_saved(kept):
     name = recognizer.classes.names[0]
     assert loaded.examples(name) == recognizer.examples(name) != ()
     assert len(list(folder.glob("v-*"))) == 1
-    assert "## Licence" in (generation(folder) / "README.md").read_text()
+    assert "## License" in (generation(folder) / "README.md").read_text()
 
 
 def test_nothing_in_a_bundle_is_a_pickle(kept):
@@ -281,7 +281,7 @@ def lost_example(folder):
         (swapped_roles, "its roles are not those of the classifier"),
         (lost_class, "classes.csv does not hold the bundle's classes"),
         (lost_risk_map, "risk maps"),
-        (lost_example, "names a picture that is not there"),
+        (lost_example, "names an image that is not there"),
     ],
 )
 def test_a_bundle_that_was_edited_is_refused_in_one_line(bundle, damage, line):
@@ -414,13 +414,13 @@ def test_threads_add_classes_side_by_side(kept):
     assert {f"new {i}" for i in range(16)} <= set(recognizer.classes.names)
 
 
-def test_the_licence_in_the_card_can_be_filled_in_and_stays(bundle):
+def test_the_license_in_the_card_can_be_filled_in_and_stays(bundle):
     card = generation(bundle) / "README.md"
     text = card.read_text()
-    card.write_text(re.sub(r"(## Licence\n\n).*?\n\n(## Use)", r"\1CC BY 4.0, *birds*\n\n\2", text))
+    card.write_text(re.sub(r"(## License\n\n).*?\n\n(## Use)", r"\1CC BY 4.0, *birds*\n\n\2", text))
     assert card.read_text() != text
     Recognizer.load(bundle).add_class("new one", vector=np.ones(80)).save(bundle)
     Recognizer.load(bundle).add_class("next", vector=np.ones(80)).save(bundle)
     text = (generation(bundle) / "README.md").read_text()
-    assert "## Licence\n\nCC BY 4.0, *birds*\n\n## Use" in text
+    assert "## License\n\nCC BY 4.0, *birds*\n\n## Use" in text
     assert "next" in text

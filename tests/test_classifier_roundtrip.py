@@ -21,12 +21,12 @@ PARAMETERS = st.fixed_dictionaries(
     {},
     optional={
         **dict.fromkeys(
-            ("alpha", "length_scale", "semantic_variance", "hub_weight", "calibration"), NUMBERS
+            ("alpha", "length_scale", "semantic_variance", "hub_weight", "seen_penalty"), NUMBERS
         ),
         **dict.fromkeys(("top_k", "hub_neighbors", "branching", "random_state"), COUNTS),
         "inference": st.sampled_from(["residual", "flat", "paper", "none", 3]),
         "feature_scaling": st.sampled_from(
-            ["unit", "power-whiten3-unit", "centre-unit", "x", None]
+            ["unit", "power-whiten3-unit", "center-unit", "x", None]
         ),
     },
 )
@@ -80,7 +80,7 @@ def test_saved_is_refused_or_comes_back(tmp_path_factory, names, parameters, lat
     assert loaded.classes_.tolist() == model.classes_.tolist()
     try:
         wanted = answers(model)
-    except ZerokinError as error:  # such as features normalised otherwise than those fitted on
+    except ZerokinError as error:  # such as features normalized otherwise than those fitted on
         with pytest.raises(type(error)):
             answers(loaded)
         return

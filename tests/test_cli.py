@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
 
 import pytest
 
-from builders import OWN_PICTURES, OWN_TABLE, write_own_folder, write_xlsa17_folder
-from zerokin.cli import main
+from builders import OWN_IMAGES, OWN_TABLE, write_own_folder, write_xlsa17_folder
+from zerokin.benchmark.few_shot import EpisodePlan
+from zerokin.cli import app, main
+from zerokin.features.network_settings import NetworkSettings
+from zerokin.features.training import Recipe
 
 
 def zerokin(*arguments, cwd=None):
@@ -31,7 +35,7 @@ def test_check_says_what_is_there_and_exits_0(tmp_path):
 
 def test_check_lists_every_problem_and_exits_2(tmp_path):
     table = OWN_TABLE.replace("zebra,seen", "zebra,sen").replace("eagle", "egle")
-    ran = zerokin("check", f"folder={write_own_folder(tmp_path, table, OWN_PICTURES)}")
+    ran = zerokin("check", f"folder={write_own_folder(tmp_path, table, OWN_IMAGES)}")
     assert ran.returncode == 2
     assert ran.stdout.count("problem: ") == 3
 
@@ -62,7 +66,7 @@ def test_what_a_user_got_wrong_is_one_line_and_exit_status_2(tmp_path, arguments
         (["--vershion"], "no such option --vershion; did you mean '--version'?", "zerokin"),
         (["predct", "m"], "no such command 'predct'; did you mean 'predict'?", "zerokin"),
         (["fit", "critters"], "missing option '--out'", "fit"),
-        (["predict", "m"], "missing argument 'PICTURES|DATA", "predict"),
+        (["predict", "m"], "missing argument 'IMAGES|FEATURES|DATA", "predict"),
         (["predict", "m", "x", "-k"], "option '-k' requires an argument", None),
         (
             ["predict", "m", "x", "-k", "two"],
@@ -151,7 +155,9 @@ def test_features_are_fitted_predicted_evaluated_and_compared(tmp_path):
     ran = zerokin("predict", tmp_path / "model", data, "-k", "2", "--out", tmp_path / "named.csv")
     assert ran.returncode == 0, ran.stderr
     lines = (tmp_path / "named.csv").read_text().splitlines()
-    assert lines[0] == "sample,class_1,score_1,class_2,score_2"
+    ranks = "class_1,probability_1,score_1,class_2,probability_2,score_2"
+    assert lines[0].endswith(f",answer,none_of_these,{ranks},error")
+    assert [line.split(",")[0] for line in lines[1:3]] == ["c1/1.jpg", "c1/2.jpg"]
     assert len(lines) == 61
     table = tmp_path / "table.md"
     ran = zerokin("compare", data, "--methods", "ridge,eszsl", "--jobs", "2", "--out", table)
@@ -186,3 +192,22 @@ def test_version_and_light_commands_load_nothing_heavy():
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
     assert zerokin("--version").stdout.startswith("zerokin 0.")
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "default"),
+    [
+        ("fit", "backbone", NetworkSettings.backbone),
+        ("fit", "epochs", Recipe.epochs),
+        ("extract", "backbone", NetworkSettings.backbone),
+        ("evaluate", "way", EpisodePlan.way),
+        ("evaluate", "queries", EpisodePlan.queries),
+        ("evaluate", "episodes", EpisodePlan.episodes),
+    ],
+)
+def test_what_an_option_says_of_its_default_is_the_class_s(command, option, default):
+    """The class is too heavy to be imported for a help page: left out, it decides."""
+    found = next(one for one in app.registered_commands if one.callback.__name__ == command)
+    parameter = inspect.signature(found.callback, eval_str=True).parameters[option]
+    assert parameter.default is None
+    assert parameter.annotation.__metadata__[0].help.endswith(f"by default {default}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from own_pictures import write_critter_folder
+from own_images import write_critter_folder
 from zerokin.cli import main
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -58,9 +58,7 @@ def test_the_tables_name_what_help_names(command, monkeypatch, capsys):
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """Give a folder with what the page says is there."""
-    animals = write_critter_folder(
-        tmp_path / "animals", n_seen=9, n_unseen=3, n_pictures=4, n_test=2
-    )
+    animals = write_critter_folder(tmp_path / "animals", n_seen=9, n_unseen=3, n_images=4, n_test=2)
     (animals / "classes.csv").rename(tmp_path / "filled.csv")
     shutil.copytree(animals / "test" / "frostnose trundle", tmp_path / "holiday")
     (tmp_path / "text.txt").write_text("the okapi has stripes and a long neck\n" * 50)

@@ -101,21 +101,21 @@ class Bend(nn.Module):
     "kind", ["undecided", "read twice", "called twice", "other way round", "relu between"]
 )
 def test_what_cannot_be_folded_stays(kind):
-    backbone = Backbone(kind, Bend(kind), channels=3, d_f=3, input_size=8, normalisation=IMAGENET)
+    backbone = Backbone(kind, Bend(kind), channels=3, d_f=3, input_size=8, normalization=IMAGENET)
     assert fuse_bn(shaken(backbone)) is backbone
 
 
 def test_others_read_on_while_a_network_is_folded():
     used = create_backbone("conv4", width=8).eval()
-    picture = torch.rand(1, 3, 84, 84)
+    image = torch.rand(1, 3, 84, 84)
     with torch.no_grad():
-        expected = used(picture).features
+        expected = used(image).features
     stop, read = threading.Event(), []
 
     def go_on_reading():
         with torch.no_grad():
             while not stop.is_set():
-                read.append(torch.equal(used(picture).features, expected))
+                read.append(torch.equal(used(image).features, expected))
 
     with ThreadPoolExecutor(2) as pool:
         readers = [pool.submit(go_on_reading) for _ in range(2)]
@@ -131,11 +131,11 @@ def test_others_read_on_while_a_network_is_folded():
 
 @pytest.mark.parametrize("head", ["cnn-rnn", "end-to-end"])
 def test_company_changes_nothing(head):
-    made, pictures = network(head=head), pixels(24)
+    made, images = network(head=head), pixels(24)
     shaken(made.backbone)
 
     def read(rows, batch_size):
-        source = open_source(pictures[rows], 16, quiet=True)
+        source = open_source(images[rows], 16, quiet=True)
         return read_all(made, source, View(16, batch_size=batch_size))
 
     whole = read(np.arange(24), 128)
@@ -147,11 +147,11 @@ def test_company_changes_nothing(head):
 
 def test_company_changes_nothing_for_a_large_network():
     backbone = shaken(create_backbone("tf_efficientnet_lite0"))
-    pictures = np.random.default_rng(0).integers(0, 256, (5, 96, 96, 3), np.uint8)
+    images = np.random.default_rng(0).integers(0, 256, (5, 96, 96, 3), np.uint8)
     view = View(96)
-    whole = read_all(backbone, open_source(pictures, 96, quiet=True), view)
+    whole = read_all(backbone, open_source(images, 96, quiet=True), view)
     for row in range(5):
-        alone = open_source(pictures[row : row + 1], 96, quiet=True)
+        alone = open_source(images[row : row + 1], 96, quiet=True)
         np.testing.assert_array_equal(read_all(backbone, alone, view)[0], whole[row])
 
 

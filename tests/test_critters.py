@@ -1,4 +1,4 @@
-"""Critters: a fair table, attributes that can be seen, pictures that repeat themselves."""
+"""Critters: a fair table, attributes that can be seen, images that repeat themselves."""
 
 import dataclasses
 import hashlib
@@ -14,7 +14,7 @@ from PIL import Image
 
 from zerokin.critters import (
     ATTRIBUTE_NAMES,
-    PICTURES_PER_SPECIES,
+    IMAGES_PER_SPECIES,
     SPECIES,
     attribute_matrix,
     find,
@@ -26,7 +26,7 @@ from zerokin.critters import (
 )
 from zerokin.critters.__main__ import main as sheet_command
 from zerokin.critters.attributes import FLAGS, GRADES, VALUES
-from zerokin.critters.sheet import SEEN, UNSEEN, picture_sheet
+from zerokin.critters.sheet import SEEN, UNSEEN, image_sheet
 from zerokin.errors import InvalidInput
 
 SEEN_SPECIES = [one for one in SPECIES if not one.unseen]
@@ -102,7 +102,7 @@ def plain_scene(monkeypatch):
     """Every animal true to its kind, at home, with nothing in front, in a frame that holds still.
 
     The frame fits the animal, so that any tall ornament would shift all pixels: held still, what
-    differs between two pictures is the part itself.
+    differs between two images is the part itself.
     """
     monkeypatch.setattr(scene, "_extent", lambda *_: (-0.5, -0.55, 0.55))
     monkeypatch.setattr(scene, "_occlude", lambda *_: None)
@@ -137,7 +137,7 @@ def test_some_animals_depart_from_their_kind_in_what_varies_only():
         assert abs(departures[group] / 2000 - scene.VARIATION) < 0.03
 
 
-def test_pictures_are_the_same_in_another_process():
+def test_images_are_the_same_in_another_process():
     code = (
         "import hashlib; from zerokin.critters import find, render; h = hashlib.sha256();"
         "[h.update(render(find(n), i, seed=5).tobytes())"
@@ -152,24 +152,24 @@ def test_pictures_are_the_same_in_another_process():
     assert there.stdout.strip() == here.hexdigest()
 
 
-def test_a_picture_depends_on_name_index_and_seed():
+def test_a_image_depends_on_name_index_and_seed():
     one = find("dawn prancet")
-    picture = render(one, 4)
-    assert picture.shape == (64, 64, 3)
-    assert picture.dtype == np.uint8
-    np.testing.assert_array_equal(picture, render(dataclasses.replace(one, unseen=True), 4))
+    image = render(one, 4)
+    assert image.shape == (64, 64, 3)
+    assert image.dtype == np.uint8
+    np.testing.assert_array_equal(image, render(dataclasses.replace(one, unseen=True), 4))
     others = [
         render(one, 5),
         render(one, 4, seed=1),
         render(dataclasses.replace(one, name="dusk prancet"), 4),
     ]
-    assert all((picture != other).mean() > 0.5 for other in others)
+    assert all((image != other).mean() > 0.5 for other in others)
 
 
-def test_no_picture_of_a_species_repeats():
+def test_no_image_of_a_species_repeats():
     one = find("clover domble")
-    pictures = {render(one, index).tobytes() for index in range(PICTURES_PER_SPECIES)}
-    assert len(pictures) == PICTURES_PER_SPECIES
+    images = {render(one, index).tobytes() for index in range(IMAGES_PER_SPECIES)}
+    assert len(images) == IMAGES_PER_SPECIES
 
 
 def test_size_changes_the_pixels_and_not_the_scene():
@@ -184,12 +184,12 @@ def test_size_changes_the_pixels_and_not_the_scene():
 
 def test_portraits_are_at_home_and_true_to_kind(monkeypatch):
     one = find("amber gauzel")
-    picture = portrait(one, size=64)
+    image = portrait(one, size=64)
     monkeypatch.setattr(scene, "VARIATION", 1.0)
     monkeypatch.setattr(scene, "HOME", 0.0)
-    np.testing.assert_array_equal(portrait(one, size=64), picture)
-    assert (portrait(one, size=64, seed=1) != picture).mean() > 0.2
-    assert (portrait(with_value(one, "coat", "teal"), size=64) != picture).mean() > 0.02
+    np.testing.assert_array_equal(portrait(one, size=64), image)
+    assert (portrait(one, size=64, seed=1) != image).mean() > 0.2
+    assert (portrait(with_value(one, "coat", "teal"), size=64) != image).mean() > 0.02
 
 
 def test_the_command_writes_a_sheet_or_says_what_is_wrong(tmp_path):
@@ -203,7 +203,7 @@ def test_the_command_writes_a_sheet_or_says_what_is_wrong(tmp_path):
         sheet_command([])
 
 
-def test_most_pictures_show_the_own_habitat_and_the_others_vary(monkeypatch):
+def test_most_images_show_the_own_habitat_and_the_others_vary(monkeypatch):
     class Seen(Exception):
         pass
 
@@ -242,17 +242,17 @@ def test_folds_part_the_seen_species_by_name_alone(monkeypatch):
 def test_wrong_arguments_are_named():
     with pytest.raises(InvalidInput, match="did you mean 'honey mumbler'"):
         find("hony mumbler")
-    with pytest.raises(InvalidInput, match="index=-1"):
+    with pytest.raises(InvalidInput, match="index must be a whole number from 0: got -1"):
         render(SPECIES[0], -1)
-    with pytest.raises(InvalidInput, match=r"size must lie in 16\.\.1024 pixels: got 8"):
+    with pytest.raises(InvalidInput, match="size must be a whole number from 16 to 1,024: got 8"):
         render(SPECIES[0], 0, size=8)
 
 
 def test_sheet_prints_unseen_captions_in_their_own_colour():
-    pictures = [np.full((96, 96, 3), 255, np.uint8)] * 3
-    plain = picture_sheet(pictures, ["one", "two", "three"], columns=3)
-    marked = picture_sheet(
-        pictures,
+    images = [np.full((96, 96, 3), 255, np.uint8)] * 3
+    plain = image_sheet(images, ["one", "two", "three"], columns=3)
+    marked = image_sheet(
+        images,
         ["one", "two", "three"],
         columns=3,
         highlight=[False, True, False],
@@ -267,13 +267,13 @@ def test_sheet_prints_unseen_captions_in_their_own_colour():
     assert has(plain, SEEN)
     assert not has(plain, UNSEEN)
     assert has(marked, UNSEEN)
-    with pytest.raises(InvalidInput, match="3 pictures, 1 captions"):
-        picture_sheet(pictures, ["one"])
+    with pytest.raises(InvalidInput, match="3 images, 1 captions"):
+        image_sheet(images, ["one"])
 
 
 def test_a_sheet_has_room_for_captions_of_two_lines():
     white = [np.full((96, 96, 3), 255, np.uint8)] * 2
-    one, two = (picture_sheet(white, ["a", caption], columns=1) for caption in ("b", "b\nis c"))
+    one, two = (image_sheet(white, ["a", caption], columns=1) for caption in ("b", "b\nis c"))
     line = (two.height - one.height) // 2
     assert line >= 14
 

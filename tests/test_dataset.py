@@ -155,9 +155,9 @@ def test_semantics_have_unit_rows_and_are_read_only():
 
 
 def test_wrong_kind_of_input_is_named():
-    with pytest.raises(ZerokinError, match="made holds features, not pictures"):
-        _ = dataset().pictures
-    with pytest.raises(ZerokinError, match="critters holds pictures, not features"):
+    with pytest.raises(ZerokinError, match="made holds features, not images"):
+        _ = dataset().images
+    with pytest.raises(ZerokinError, match="critters holds images, not features"):
         _ = zerokin.load_dataset("critters").features
 
 

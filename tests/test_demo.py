@@ -8,11 +8,11 @@ import numpy as np
 
 from zerokin.commands import demo
 from zerokin.data import Dataset, Split, load_dataset
-from zerokin.data.pictures import ArrayPictures
+from zerokin.data.images import ArrayImages
 
 
 def every(step: int) -> Dataset:
-    """Return Critters with one picture out of a few: drawing all takes longer than learning."""
+    """Return Critters with one image out of a few: drawing all takes longer than learning."""
     critters = load_dataset("critters")
     kept = np.arange(0, len(critters), step)
     split = critters.split
@@ -20,7 +20,7 @@ def every(step: int) -> Dataset:
     return Dataset(
         name=critters.name,
         classes=critters.classes,
-        inputs=ArrayPictures(np.stack([critters.pictures.array(i) for i in kept])),
+        inputs=ArrayImages(np.stack([critters.images.array(i) for i in kept])),
         labels=critters.evaluation_labels(kept),
         splits={"pure": Split(version="every few", unseen=split.unseen, **parts)},
         provenance=critters.provenance,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from own_pictures import SMALL, fitted, write_critter_folder
+from own_images import SMALL, fitted, write_critter_folder
 from zerokin.locales import as_text, as_typed, on_disk
 from zerokin.recognizer import Recognizer
 
@@ -73,9 +73,9 @@ def zerokin(*arguments, **more):
 
 @pytest.fixture(scope="module")
 def animals(tmp_path_factory):
-    """Pictures, one class of them with a name that is no ASCII."""
+    """Images, one class of them with a name that is no ASCII."""
     root = write_critter_folder(
-        tmp_path_factory.mktemp("own") / "Getier äöü", n_seen=6, n_unseen=1, n_pictures=3, n_test=1
+        tmp_path_factory.mktemp("own") / "Getier äöü", n_seen=6, n_unseen=1, n_images=3, n_test=1
     )
     table = root / "classes.csv"
     old = sorted(path.name for path in root.iterdir() if path.is_dir() and path.name != "test")[0]
@@ -107,10 +107,10 @@ def test_names_that_are_no_ascii_survive_a_locale_that_has_none(animals, tmp_pat
     added = zerokin("add-class", model, OTHER, "--attributes", f"{attribute}=1", **locale)
     assert added.returncode == 0, added.stderr.decode()
     assert Recognizer.load(model, device="cpu").classes.names[-1] == OTHER
-    picture = animals / "test" / NAME / "0.png"
+    image = animals / "test" / NAME / "0.png"
     escaped = OTHER.encode("ascii", "backslashreplace")
     for form in (("--csv",), ("--out", tmp_path / "answers.csv")):
-        answered = zerokin("predict", model, picture, "--candidates", OTHER, *form, **locale)
+        answered = zerokin("predict", model, image, "--candidates", OTHER, *form, **locale)
         assert answered.returncode == 0, answered.stderr.decode()
         assert (b"wrote" if "--out" in form else escaped) in answered.stdout
     assert OTHER in (tmp_path / "answers.csv").read_text(encoding="utf-8")
@@ -133,7 +133,7 @@ def test_names_of_files_in_disguise_come_back():
 
 def test_a_saved_classifier_is_utf8_whatever_the_locale(tmp_path):
     """``config.json`` was written in the locale's encoding, and read as UTF-8."""
-    recognizer = fitted(write_critter_folder(tmp_path / "own", n_seen=3, n_unseen=1, n_pictures=2))
+    recognizer = fitted(write_critter_folder(tmp_path / "own", n_seen=3, n_unseen=1, n_images=2))
     recognizer.add_class(NAME, vector=recognizer.classes.vectors[0]).save(tmp_path / "m")
     code = (
         "import sys; from zerokin import ZeroShotClassifier as C\n"

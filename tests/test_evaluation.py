@@ -60,19 +60,19 @@ def spoiled(dataset):
     return dataset.with_inputs(features).with_classes(table)
 
 
-@pytest.mark.parametrize("goal", ["pure", "generalised"])
+@pytest.mark.parametrize("goal", ["pure", "generalized"])
 def test_nothing_of_the_test_classes_or_samples_reaches_the_selection(goal):
     dataset = made_dataset()
     chosen = ClassFoldSearch(Few(), quiet=True).prepare(dataset).choose(goal)
     other = ClassFoldSearch(Few(), quiet=True).prepare(spoiled(dataset)).choose(goal)
     assert chosen.best.params == other.best.params
-    assert chosen.best.calibration == other.best.calibration
+    assert chosen.best.seen_penalty == other.best.seen_penalty
     assert [t.unseen for t in chosen.trials] == [t.unseen for t in other.trials]
 
 
 def test_the_best_trial_is_chosen_and_every_trial_is_kept():
     chosen = ClassFoldSearch(Few(), quiet=True).prepare(made_dataset()).choose("pure")
-    assert len(chosen.trials) == 3  # two normalisations, and the second inference of the better
+    assert len(chosen.trials) == 3  # two normalizations, and the second inference of the better
     assert chosen.best.score("pure") == max(t.score("pure") for t in chosen.trials)
     assert all(len(t.unseen) == 3 for t in chosen.trials)
 
@@ -82,12 +82,12 @@ def test_rows_say_how_a_number_was_made():
     pure, _ = evaluation.run("pure")
     assert pure.metrics["per_class_top1"] > 60
     assert pure.metrics["hit5"] >= pure.metrics["top1"]
-    row, _ = evaluation.run("generalised")
+    row, _ = evaluation.run("generalized")
     seen, unseen = row.metrics["seen"], row.metrics["unseen"]
     assert row.metrics["harmonic_mean"] == pytest.approx(2 * seen * unseen / (seen + unseen))
     assert 0 < row.metrics["ausuc"] < 1
     assert row.selection["on"] == "3 folds (drawn)"
-    assert {"feature_scaling", "alpha", "calibration", "validation"} <= row.selection.keys()
+    assert {"feature_scaling", "alpha", "seen_penalty", "validation"} <= row.selection.keys()
     assert row.as_dict()["method"] == "ours"
 
 
@@ -105,7 +105,7 @@ def test_features_that_are_no_numbers_are_refused_by_their_sample_before_the_cho
 
     evaluation = Evaluation(dataset.with_inputs(features), Untried(), quiet=True)
     with pytest.raises(ZerokinError, match=f"features of sample {sample + 1} of made hold NaN"):
-        evaluation.run("generalised")
+        evaluation.run("generalized")
     if where == "test_seen":
         pure = Evaluation(dataset.with_inputs(features), Few(), quiet=True).run("pure")[0]
         assert pure.metrics["top1"] > 0  # which does not need that sample

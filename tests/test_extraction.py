@@ -16,11 +16,11 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import zerokin
-from builders import OWN_PICTURES, OWN_TABLE, picture_bytes, write_own_folder
+from builders import OWN_IMAGES, OWN_TABLE, image_bytes, write_own_folder
 from zerokin.cli import app
 from zerokin.data import ClassTable, Dataset, Provenance, Split
+from zerokin.data.images import ArrayImages
 from zerokin.data.native_features import NativeFeatures
-from zerokin.data.pictures import ArrayPictures
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.extraction import extract_features, extract_xlsa17
 from zerokin.features.extractor import Extractor, network_sha256, open_extractor
@@ -34,8 +34,8 @@ VIEW = View(image_size=32, batch_size=BATCH)
 PIXELS = np.random.default_rng(0).integers(0, 256, (N, 20, 28, 3), dtype=np.uint8)
 
 
-class Watched(ArrayPictures):
-    """Pictures that note which of them were read, and may stop at one of them."""
+class Watched(ArrayImages):
+    """Images that note which of them were read, and may stop at one of them."""
 
     def __init__(self, pixels=PIXELS, *, stop_at=None, stop=KeyboardInterrupt):
         super().__init__(pixels)
@@ -46,13 +46,13 @@ class Watched(ArrayPictures):
 
     def load(self, index):
         if index == self.stop_at:
-            raise self.stop(f"picture {index}")
+            raise self.stop(f"image {index}")
         self.read.append(index)
         return super().load(index)
 
 
-def dataset_of(pictures, **changes):
-    labels = np.arange(len(pictures)) % 3
+def dataset_of(images, **changes):
+    labels = np.arange(len(images)) % 3
     parts = {
         "train": np.flatnonzero(labels != 2),
         "test_seen": np.array([], int),
@@ -62,7 +62,7 @@ def dataset_of(pictures, **changes):
     fields = {
         "name": "made",
         "classes": ClassTable(("a", "b", "c"), np.eye(3), "attributes"),
-        "inputs": pictures,
+        "inputs": images,
         "labels": labels,
         "splits": {"pure": Split(version="1", unseen=unseen, **parts)},
         "provenance": Provenance("folder=/some/where", "made up"),
@@ -72,7 +72,7 @@ def dataset_of(pictures, **changes):
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """Threads only get in each other's way on pictures this small."""
+    """Threads only get in each other's way on images this small."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -85,8 +85,8 @@ def backbone():
     return create_backbone("conv4", width=8)
 
 
-def extract(backbone, path, pictures=None, *, view=VIEW, **options):
-    dataset = dataset_of(pictures or Watched())
+def extract(backbone, path, images=None, *, view=VIEW, **options):
+    dataset = dataset_of(images or Watched())
     return extract_features(backbone, dataset, path, view=view, quiet=True, **options)
 
 
@@ -98,7 +98,7 @@ def whole(backbone, tmp_path_factory):
     return path.read_bytes()
 
 
-def test_features_are_what_the_backbone_says_of_each_picture(backbone, tmp_path):
+def test_features_are_what_the_backbone_says_of_each_image(backbone, tmp_path):
     found = extract(backbone, tmp_path / "f.safetensors").open()
     for index in range(N):
         square = Image.fromarray(PIXELS[index]).resize((32, 32), Image.Resampling.BICUBIC)
@@ -108,15 +108,15 @@ def test_features_are_what_the_backbone_says_of_each_picture(backbone, tmp_path)
         np.testing.assert_allclose(found[index], features[0].numpy() / 2, atol=1e-5)
 
 
-def test_centre_zoom_and_no_mirror_are_what_they_say(backbone, tmp_path):
+def test_center_zoom_and_no_mirror_are_what_they_say(backbone, tmp_path):
     extractor = Extractor.from_network(
         backbone,
         view=View(image_size=16, zoom=1.25, tta_flip=False, batch_size=4),
-        resize_mode="centre",
+        resize_mode="center",
     )
     found = extract_features(extractor, dataset_of(Watched()), tmp_path / "f.safetensors").open()
     assert extractor.cache_size == 20
-    # Pictures are 20 × 28: their centre square is 20 × 20, of which zoom leaves the inner 16.
+    # Images are 20 × 28: their center square is 20 × 20, of which zoom leaves the inner 16.
     inner = torch.from_numpy(PIXELS[:, 2:18, 6:22].copy()).permute(0, 3, 1, 2)
     with torch.no_grad():
         np.testing.assert_allclose(found, backbone.eval()(inner).features.numpy(), atol=1e-5)
@@ -130,7 +130,7 @@ def test_a_learner_extracts_what_it_transforms(tmp_path):
     learner.fit(dataset)
     file = extract_features(learner, dataset, tmp_path / "f.safetensors", quiet=True)
     assert file.shape == (N, 64 + 3)
-    np.testing.assert_allclose(file.open(), learner.transform(dataset.pictures), atol=1e-6)
+    np.testing.assert_allclose(file.open(), learner.transform(dataset.images), atol=1e-6)
     learner.save(tmp_path / "model")
     again = open_extractor(model=tmp_path / "model", device="cpu")
     assert again.recipe() == {key: file.recipe[key] for key in again.recipe()}
@@ -154,7 +154,7 @@ def test_the_recipe_tells_everything_but_where_the_data_lies(backbone, tmp_path)
             "tta_flip": True,
             "dataset": "made",
             "data": "folder",
-            "pictures_sha256": Watched().sha256(),
+            "images_sha256": Watched().sha256(),
             "dtype": "float16",
         }.items()
     )
@@ -230,12 +230,12 @@ def test_another_recipe_starts_over_and_says_so(backbone, tmp_path, capsys):
     path = tmp_path / "f.safetensors"
     with pytest.raises(KeyboardInterrupt):
         extract(backbone, path, Watched(stop_at=7))
-    pictures = Watched()
-    extract_features(backbone, dataset_of(pictures), path, view=VIEW._replace(image_size=48))
+    images = Watched()
+    extract_features(backbone, dataset_of(images), path, view=VIEW._replace(image_size=48))
     said = capsys.readouterr().err
     assert "starting over, an earlier extraction differed: cache_size was 32, is 48" in said
     assert "image_size was 32, is 48" in said
-    assert sorted(pictures.read) == list(range(N))
+    assert sorted(images.read) == list(range(N))
     extract(backbone, tmp_path / "fresh.safetensors", view=VIEW._replace(image_size=48))
     assert path.read_bytes() == (tmp_path / "fresh.safetensors").read_bytes()
 
@@ -251,13 +251,13 @@ def test_a_finished_file_is_left_alone_unless_the_recipe_is_another(backbone, tm
     assert NativeFeatures(path).dtype == "float16"
 
 
-def test_a_damaged_picture_is_named_and_after_mending_only_the_rest_is_read(
+def test_a_damaged_image_is_named_and_after_mending_only_the_rest_is_read(
     backbone, tmp_path, capsys
 ):
-    own = write_own_folder(tmp_path / "own", OWN_TABLE, OWN_PICTURES)
-    names = list(zerokin.load_dataset(f"folder={own}").pictures.names)
+    own = write_own_folder(tmp_path / "own", OWN_TABLE, OWN_IMAGES)
+    names = list(zerokin.load_dataset(f"folder={own}").images.names)
     for number, name in enumerate(names):
-        (own / name).write_bytes(picture_bytes((9 * number, 0, 0)))
+        (own / name).write_bytes(image_bytes((9 * number, 0, 0)))
     mended = (own / names[8]).read_bytes()
     (own / names[8]).write_bytes(mended[:60])
     path = tmp_path / "f.safetensors"
@@ -269,36 +269,36 @@ def test_a_damaged_picture_is_named_and_after_mending_only_the_rest_is_read(
     with pytest.raises(InvalidInput) as refusal:
         run(path)
     assert f"{own / names[8]} cannot be decoded" in str(refusal.value)
-    assert "6 of 14 pictures are done and kept" in str(refusal.value)
+    assert "6 of 14 images are done and kept" in str(refusal.value)
     assert "\n" not in str(refusal.value)
     (own / names[8]).write_bytes(mended)
     run(path, quiet=False)
-    assert "going on after 6 of 14 pictures" in capsys.readouterr().err
+    assert "going on after 6 of 14 images" in capsys.readouterr().err
     run(tmp_path / "fresh.safetensors")
     assert path.read_bytes() == (tmp_path / "fresh.safetensors").read_bytes()
 
 
-def test_renamed_pictures_keep_their_features(backbone, tmp_path):
+def test_renamed_images_keep_their_features(backbone, tmp_path):
     path = tmp_path / "f.safetensors"
     with pytest.raises(KeyboardInterrupt):
         extract(backbone, path, Watched(stop_at=9))
-    pictures = Watched()
-    pictures.names = pictures.names[::-1]
-    extract(backbone, path, pictures)
-    assert min(pictures.read) == 9
-    assert list(NativeFeatures(path).names) == pictures.names
-    assert NativeFeatures(path).recipe["pictures_sha256"] == pictures.sha256()
+    images = Watched()
+    images.names = images.names[::-1]
+    extract(backbone, path, images)
+    assert min(images.read) == 9
+    assert list(NativeFeatures(path).names) == images.names
+    assert NativeFeatures(path).recipe["images_sha256"] == images.sha256()
 
 
-def test_a_picture_that_changed_is_read_again_with_all_after_it(backbone, tmp_path):
+def test_a_image_that_changed_is_read_again_with_all_after_it(backbone, tmp_path):
     path = tmp_path / "f.safetensors"
     with pytest.raises(KeyboardInterrupt):
         extract(backbone, path, Watched(stop_at=9))
     changed = PIXELS.copy()
     changed[4] = 0
-    pictures = Watched(changed)
-    extract(backbone, path, pictures)
-    assert sorted(pictures.read) == list(range(3, N))
+    images = Watched(changed)
+    extract(backbone, path, images)
+    assert sorted(images.read) == list(range(3, N))
     extract(backbone, tmp_path / "fresh.safetensors", Watched(changed))
     assert path.read_bytes() == (tmp_path / "fresh.safetensors").read_bytes()
 
@@ -319,7 +319,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(backbone, whole, tmp_path):
     with pytest.raises(InvalidInput) as refusal, at_most(len(whole) - 5 * 32):
         extract(backbone, path)
     assert "cannot write" in str(refusal.value)
-    assert "6 of 11 pictures are done and kept" in str(refusal.value)
+    assert "6 of 11 images are done and kept" in str(refusal.value)
     second = Watched()
     extract(backbone, path, second)
     assert path.read_bytes() == whole
@@ -373,9 +373,9 @@ def test_impossible_arguments_are_refused_and_nothing_is_left(backbone, tmp_path
     assert not list(tmp_path.iterdir())
 
 
-def test_features_have_no_pictures_to_read(backbone, tmp_path):
+def test_features_have_no_images_to_read(backbone, tmp_path):
     dataset = dataset_of(np.zeros((N, 4), np.float32))
-    with pytest.raises(InvalidInput, match="holds features, not pictures"):
+    with pytest.raises(InvalidInput, match="holds features, not images"):
         extract_features(backbone, dataset, tmp_path / "f.safetensors", quiet=True)
     assert not list(tmp_path.iterdir())
 
@@ -387,13 +387,13 @@ def test_the_xlsa17_form_holds_the_same(backbone, whole, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         extract_xlsa17(backbone, dataset_of(Watched(stop_at=7)), folder, view=VIEW, quiet=True)
     assert not folder.exists()
-    pictures = Watched()
-    extract_xlsa17(backbone, dataset_of(pictures), folder, view=VIEW, quiet=True)
-    assert min(pictures.read) == 6
+    images = Watched()
+    extract_xlsa17(backbone, dataset_of(images), folder, view=VIEW, quiet=True)
+    assert min(images.read) == 6
     assert {path.name for path in tmp_path.iterdir()} == {"made", "w.safetensors"}
-    back, made = zerokin.load_dataset(f"xlsa17={folder}"), dataset_of(pictures)
+    back, made = zerokin.load_dataset(f"xlsa17={folder}"), dataset_of(images)
     assert np.array_equal(back.features, native.open())
-    assert list(back.inputs.names) == list(made.pictures.names)
+    assert list(back.inputs.names) == list(made.images.names)
     assert list(back.split.train) == list(made.split.train)
     assert list(back.training_labels()) == list(made.training_labels())
     assert back.inputs.path.name == "conv4.mat"
@@ -417,23 +417,23 @@ def test_the_xlsa17_form_replaces_nothing_else(backbone, tmp_path):
 
 
 def test_the_command_writes_what_load_dataset_opens(tmp_path):
-    own = write_own_folder(tmp_path / "own", OWN_TABLE, OWN_PICTURES)
+    own = write_own_folder(tmp_path / "own", OWN_TABLE, OWN_IMAGES)
     backbone = create_backbone("conv4")
     save_weights(backbone, tmp_path / "conv4.safetensors")
     target = str(tmp_path / "f.safetensors")
     size = ["--image-size", "32", "--batch", "4", "--no-tta-flip", "--device", "cpu"]
     chosen = ["--backbone", "conv4", "--weights", str(tmp_path / "conv4.safetensors")]
     command = ["extract", f"folder={own}", "--out", target, *chosen, *size]
-    ran = CliRunner().invoke(app, [*command, "--dtype", "float16", "--resize-mode", "centre"])
+    ran = CliRunner().invoke(app, [*command, "--dtype", "float16", "--resize-mode", "center"])
     assert ran.exit_code == 0, ran.output
-    assert "14 pictures, 64 features each" in ran.stdout
+    assert "14 images, 64 features each" in ran.stdout
     recipe = NativeFeatures(target).recipe
     assert (
         recipe.items()
         >= {
             "weights": "file conv4.safetensors",
             "network_sha256": network_sha256(backbone),
-            "resize_mode": "centre",
+            "resize_mode": "center",
             "tta_flip": False,
             "image_size": 32,
             "batch_size": 4,

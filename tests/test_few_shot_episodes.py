@@ -70,11 +70,11 @@ def test_distinct_numbers_come_in_every_order():
         ),
         (
             {"shots": 0},
-            "shots must be at least 1: got 0; without any shots, use ZeroShotClassifier",
+            "shots must be a whole number from 1: got 0; without any shots, use ZeroShotClassifier",
         ),
-        ({"queries": 0}, "queries must be at least 1: got 0"),
-        ({"way": 0}, "way must be at least 1: got 0"),
-        ({"episodes": 0}, "episodes must be at least 1: got 0"),
+        ({"queries": 0}, "queries must be a whole number from 1: got 0"),
+        ({"way": 0}, "way must be a whole number from 1: got 0"),
+        ({"episodes": 0}, "episodes must be a whole number from 1: got 0"),
     ],
 )
 def test_episodes_that_cannot_be_drawn(wanted, line):

@@ -50,7 +50,7 @@ TRIALS = [
     DEFAULTS | {"hub_weight": 0.4},
     DEFAULTS | {"hub_weight": 1.3, "hub_neighbors": 2, "base_weight": 1.5, "base_neighbors": 3},
     DEFAULTS | {"hub_weight": 0.2, "kappa": 0.0},
-    DEFAULTS | {"feature_scaling": "centre-unit", "alpha": 0.9},
+    DEFAULTS | {"feature_scaling": "center-unit", "alpha": 0.9},
     DEFAULTS | {"feature_scaling": "power-whiten3-unit", "grouping": "kmeans", "branching": 3},
 ]
 
@@ -185,12 +185,16 @@ def test_without_semantics_ours_says_so_and_uses_shots_alone():
             EpisodePlan(shots=9),
             "made, test classes: 9 shots and 15 queries need 24 samples of a cl",
         ),
-        (EpisodePlan(shots=0), "shots must be at least 1"),
     ],
 )
 def test_plans_that_the_data_cannot_fill(plan, line):
     with pytest.raises(ZerokinError, match=line):
         FewShotEvaluation(DATASET, plan)
+
+
+def test_a_plan_without_shots_is_none():
+    with pytest.raises(ZerokinError, match="shots must be a whole number from 1: got 0"):
+        EpisodePlan(shots=0)
 
 
 def test_features_that_are_no_numbers_are_named_by_sample():
@@ -243,7 +247,7 @@ def test_command_line(tmp_path, zerokin):
     few = ["evaluate", f"xlsa17={folder}", "--setting", "few-shot"]
     small = ["--way", 3, "--queries", 3, "--episodes", 12, "--shots", "1,2"]
     report, tried = tmp_path / "rows.json", tmp_path / "tried.csv"
-    methods = "nearest-neighbour,simple-shot,logistic-regression"
+    methods = "nearest-neighbor,simple-shot,logistic-regression"
     status, shown, _ = zerokin(
         *few, *small, "--method", methods, "--json", report, "--tried", tried
     )
@@ -269,7 +273,7 @@ def test_command_line(tmp_path, zerokin):
         ([*few, "--method", "simpleshot"], "did you mean 'simple-shot'?"),
         ([*few, "--shots", "0"], "shots must be at least 1"),
         ([*few, "--shots", "one"], "not whole numbers"),
-        ([*few, "--base", "none"], "base='none'"),
+        ([*few, "--base", "none"], "base must be one of training, seen: got 'none'"),
         ([*few, "--setting", "pure"], "stands alone"),
         (["compare", *few[1:]], "evaluate --setting few-shot"),
     ):

@@ -26,7 +26,7 @@ EPISODES = {
 }
 
 
-def nearest_neighbour(S, q):
+def nearest_neighbor(S, q):
     return [max(-np.linalg.norm(q - s) for s in shots) for shots in S]
 
 
@@ -35,10 +35,10 @@ def prototypical(S, q):
 
 
 def simple_shot(S, q):
-    centre = BASE.features.mean(axis=0)
+    center = BASE.features.mean(axis=0)
 
     def normal(x):
-        return (x - centre) / np.linalg.norm(x - centre)
+        return (x - center) / np.linalg.norm(x - center)
 
     return [-np.linalg.norm(normal(q) - np.mean([normal(s) for s in shots], axis=0)) for shots in S]
 
@@ -53,7 +53,7 @@ def logistic_regression(S, q, ridge=0.05):
     return model.decision_function(q[None] / scale)[0]
 
 
-def distribution_calibration(S, q, neighbours=2, spread=1.0):
+def distribution_calibration(S, q, neighbors=2, spread=1.0):
     classes = np.unique(BASE.labels)
     samples = [BASE.features[BASE.labels == c] for c in classes]
     means = [x.mean(axis=0) for x in samples]
@@ -62,8 +62,8 @@ def distribution_calibration(S, q, neighbours=2, spread=1.0):
     for shots in S:
         of_class = []
         for s in shots:
-            near = np.argsort([np.linalg.norm(s - m) for m in means])[:neighbours]
-            of_class.append((s + sum(means[b] for b in near)) / (neighbours + 1))
+            near = np.argsort([np.linalg.norm(s - m) for m in means])[:neighbors]
+            of_class.append((s + sum(means[b] for b in near)) / (neighbors + 1))
             pooled.append(np.mean([covariances[b] for b in near], axis=0))
         calibrated.append(np.mean(of_class, axis=0))
     covariance = np.mean(pooled, axis=0)
@@ -73,13 +73,13 @@ def distribution_calibration(S, q, neighbours=2, spread=1.0):
 
 
 REFERENCES = {
-    "nearest-neighbour": (nearest_neighbour, {"feature_scaling": "none"}),
+    "nearest-neighbor": (nearest_neighbor, {"feature_scaling": "none"}),
     "prototypical": (prototypical, {"feature_scaling": "none"}),
-    "simple-shot": (simple_shot, {"feature_scaling": "centre-unit"}),
+    "simple-shot": (simple_shot, {"feature_scaling": "center-unit"}),
     "logistic-regression": (logistic_regression, {"feature_scaling": "none", "ridge": 0.05}),
     "distribution-calibration": (
         distribution_calibration,
-        {"feature_scaling": "none", "neighbours": 2, "spread": 1.0},
+        {"feature_scaling": "none", "neighbors": 2, "spread": 1.0},
     ),
 }
 

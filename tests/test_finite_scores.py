@@ -37,10 +37,10 @@ def test_a_classifier_whose_numbers_were_spoiled_says_so(kind, method):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e20, "0.1", None])
-def test_a_calibration_set_after_fitting_is_checked(value):
+def test_a_seen_penalty_set_after_fitting_is_checked(value):
     model = ZeroShotClassifier().fit(X, Y, semantics=Z)
-    model.calibration = value
-    with pytest.raises(InvalidInput, match="calibration must be a number from -100 to 100"):
+    model.seen_penalty = value
+    with pytest.raises(InvalidInput, match=r"seen_penalty must be a number from -1e\+06 to 1e\+06"):
         model.predict(NEW, "all")
 
 
@@ -63,7 +63,7 @@ def test_pruning_leaves_every_sample_a_candidate(keep):
         _, scores = model.predict_top_k(np.concatenate([X, NEW]), C, chosen)
         assert np.isfinite(scores[:, 0]).all()
         answerer = Answerer(model, {}, Question(list(chosen), k=C), {})
-        for answer in answerer.answer(NEW, ["picture"] * len(NEW)):
+        for answer in answerer.answer_each(NEW, ["image"] * len(NEW)):
             assert all(np.isfinite(one.score) for one in answer.ranked)
             assert answer.ranked
 
@@ -71,13 +71,13 @@ def test_pruning_leaves_every_sample_a_candidate(keep):
 def test_features_that_are_all_zero_teach_nothing():
     with pytest.raises(InvalidInput, match="X: all 24 samples are equal"):
         ZeroShotClassifier(feature_scaling="unit").fit(0 * X, Y, semantics=Z)
-    with pytest.raises(InvalidInput, match="X is all zero once it is normalised by 'unit'"):
+    with pytest.raises(InvalidInput, match="X is all zero once it is normalized by 'unit'"):
         ZeroShotClassifier(feature_scaling="unit").fit(0 * X[:1], Y[:1], semantics=Z)
-    same = np.tile(X[:1], (len(X), 1))  # which centring makes zero
-    for model in (FewShotClassifier(), ZeroShotClassifier(feature_scaling="centre-unit")):
+    same = np.tile(X[:1], (len(X), 1))  # which centering makes zero
+    for model in (FewShotClassifier(), ZeroShotClassifier(feature_scaling="center-unit")):
         with pytest.raises(InvalidInput, match="X: all 24 samples are equal"):
             model.fit(same, Y, semantics=Z)
-    with pytest.raises(InvalidInput, match="all zero once it is normalised by 'centre-unit'"):
+    with pytest.raises(InvalidInput, match="all zero once it is normalized by 'center-unit'"):
         FewShotClassifier().fit(X[:1], Y[:1])
 
 

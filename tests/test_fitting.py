@@ -9,8 +9,9 @@ import pytest
 
 from few_shot_data import clustered_dataset
 from zerokin import ClassHierarchy
+from zerokin.recognizer import fit_recognizer
 from zerokin.selection.class_fold_search import ClassFoldSearch
-from zerokin.selection.fitting import choose_parameters, fit_classifier, with_taxonomy_of
+from zerokin.selection.fitting import choose_parameters, with_taxonomy_of
 from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
 
 DATASET = clustered_dataset(n_train=18, n_validation=8, n_test=6, per_class=10)
@@ -45,12 +46,18 @@ def test_a_taxonomy_that_says_more_than_clusters_is_taken():
         ClassFoldSearch(method(), quiet=True).fit(data).best_score_
         for method in (Ours, OursByTaxonomy)
     ]
-    assert chosen.best.score("generalised") == max(scores) == scores[1]
-    assert chosen.tried == 2
+    assert chosen.metrics["harmonic_mean"] == max(scores) == scores[1]
+    assert chosen.metrics["tried"] == 2
     assert not {"grouping", "branching"} & set(chosen.params)
-    model, accuracy = fit_classifier(data, quiet=True)
-    assert sorted(model.hierarchy_.node_names(1)) == [f"group {g}" for g in range(5)]
-    assert accuracy == chosen.best.score("pure")
+    fitted = fit_recognizer(data, calibrated=False, quiet=True)
+    assert sorted(fitted.hierarchy.node_names(1)) == [f"group {g}" for g in range(5)]
+    assert fitted.metrics["validation"] == chosen.metrics
+    assert fitted.classifier.get_params() == {
+        **fitted.classifier.get_params(),
+        **chosen.params,
+    }
+    said = fitted.about["training"]["superclasses of the classifier"]
+    assert said == "5 (the taxonomy of the data)"
 
 
 def test_a_taxonomy_that_groups_nothing_or_is_not_there_does_not_compete():

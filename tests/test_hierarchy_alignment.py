@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from api_problem import CALIBRATION, NAMES, NEW, SHOTS, TREE, UNNAMED, C, X, Y, Z
+from api_problem import NAMES, NEW, SHOTS, TREE, UNNAMED, C, X, Y, Z
 from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
 from zerokin.data import ClassTable
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy, renamed_hierarchy
-from zerokin.recognizer.confidence import answer
 
 TABLE = ClassTable(tuple(NAMES), Z)
 ORDERS = [np.random.default_rng(seed).permutation(C) for seed in range(4)]
@@ -74,18 +73,6 @@ def test_few_shot_leaves_out_classes_without_semantics():
     ]
     np.testing.assert_allclose(scores[1], scores[0], atol=1e-12)
     np.testing.assert_allclose(scores[2], scores[0], atol=1e-12)
-
-
-def test_answers_take_superclasses_by_name():
-    model = ZeroShotClassifier().fit(X, Y, semantics=TABLE)
-    straight, turned = (
-        answer(model, NEW, CALIBRATION, hierarchy=tree, max_risk=0.2)
-        for tree in (TREE, TREE.select(ORDERS[1]))
-    )
-    assert [one.best_class for one in straight] == [one.best_class for one in turned]
-    assert [one.probability for one in straight] == [one.probability for one in turned]
-    with pytest.raises(InvalidInput, match=f"no class '{NAMES[4]}', which is class 4 of the class"):
-        answer(model, NEW, CALIBRATION, hierarchy=OTHER)
 
 
 def test_what_is_no_hierarchy_is_refused():

@@ -197,7 +197,7 @@ def test_vectors_whose_distances_vanish_leave_no_node_empty(method: str) -> None
 
 
 def test_kmeans_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Several threads would add up centres in whatever order they finish.
+    # Several threads would add up centers in whatever order they finish.
     import sklearn.cluster
     from threadpoolctl import threadpool_info, threadpool_limits
 

@@ -1,4 +1,4 @@
-"""Pictures and text: everything is there, in its colour, and names do not cover one another."""
+"""Images and text: everything is there, in its color, and names do not cover one another."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ def texts(figure: Figure) -> list[Text]:
 
 
 @pytest.mark.parametrize("kind", DRAW)
-def test_pictures_are_written_by_suffix_and_repeat(tmp_path: Path, kind: str) -> None:
+def test_images_are_written_by_suffix_and_repeat(tmp_path: Path, kind: str) -> None:
     tree, unseen = made_up(20)
     for suffix in ("png", "SVG"):
         for name in ("one", "two"):
             DRAW[kind](tree, tmp_path / f"{name}.{suffix}", unseen)
         first, second = ((tmp_path / f"{n}.{suffix}").read_bytes() for n in ("one", "two"))
         assert first == second
-    with Image.open(tmp_path / "one.png") as picture:
-        assert picture.format == "PNG"
-        assert min(picture.size) > 300
-        assert len(picture.convert("RGB").getcolors(2**24)) > 20
+    with Image.open(tmp_path / "one.png") as image:
+        assert image.format == "PNG"
+        assert min(image.size) > 300
+        assert len(image.convert("RGB").getcolors(2**24)) > 20
     assert b"<svg" in (tmp_path / "one.SVG").read_bytes()
     assert len(list(tmp_path.iterdir())) == 4  # nothing temporary is left
 
@@ -163,16 +163,16 @@ def test_tsne_draws_ten_superclasses_with_stars_for_unseen(
     axes = figure.axes[0]
     drawn = {}
     for points in axes.collections:
-        for place, colour in zip(points.get_offsets(), points.get_facecolors(), strict=True):
-            drawn[tuple(place)] = (to_hex(colour).upper(), len(points.get_paths()[0].vertices))
+        for place, color in zip(points.get_offsets(), points.get_facecolors(), strict=True):
+            drawn[tuple(place)] = (to_hex(color).upper(), len(points.get_paths()[0].vertices))
     places = tsne_figure.plane(tree.prototypes(0), 0)
     found = [drawn[tuple(place)] for place in places]
     assert len({found[i][1] for i in range(60) if unseen[i]}) == 1
     assert len({found[i][1] for i in range(60) if not unseen[i]}) == 1
     assert found[0][1] != found[1][1]  # an unseen and a seen class
-    coloured = {node: {found[i][0] for i in tree.members(1, node)} for node in range(tree.sizes[0])}
-    assert all(len(colours) == 1 for colours in coloured.values())
-    used = [next(iter(colours)) for colours in coloured.values() if colours != {"#CFCFCF"}]
+    colored = {node: {found[i][0] for i in tree.members(1, node)} for node in range(tree.sizes[0])}
+    assert all(len(colors) == 1 for colors in colored.values())
+    used = [next(iter(colors)) for colors in colored.values() if colors != {"#CFCFCF"}]
     assert len(used) == len(set(used)) == 10
     boxes = [text.get_window_extent().extents for text in texts(figure)]
     for i, one in enumerate(boxes):
@@ -181,7 +181,7 @@ def test_tsne_draws_ten_superclasses_with_stars_for_unseen(
             assert any(apart)
 
 
-def test_superclasses_to_colour_are_chosen_by_seed() -> None:
+def test_superclasses_to_color_are_chosen_by_seed() -> None:
     labels = np.r_[np.arange(30).repeat(2), np.arange(30, 60)]
     chosen = [tsne_figure.choose_superclasses(labels, 10, seed).tolist() for seed in (0, 0, 1)]
     assert chosen[0] == chosen[1] != chosen[2]
@@ -244,7 +244,7 @@ def test_unseen_can_be_a_mask_indices_or_names() -> None:
     assert not figures.unseen_mask(tree, None).any()
 
 
-def test_printed_tree_marks_unseen_without_colour() -> None:
+def test_printed_tree_marks_unseen_without_color() -> None:
     tree = ClassHierarchy.from_taxonomy(
         {
             "lynx": ("beast", "cat"),
@@ -267,9 +267,9 @@ def test_printed_tree_marks_unseen_without_colour() -> None:
         "    └── bird (1 class)\n"
         "        └── wren *\n"
     )
-    coloured = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="256")
-    coloured.print(tree_text(tree, ["wren"]))
-    lines = coloured.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    colored = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="256")
+    colored.print(tree_text(tree, ["wren"]))
+    lines = colored.file.getvalue().splitlines()  # type: ignore[attr-defined]
     seen, unseen = (next(x for x in lines if word in x) for word in ("lynx", "wren"))
     assert seen.split("lynx")[0][-8:] != unseen.split("wren")[0][-8:]
 

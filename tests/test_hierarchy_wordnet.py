@@ -10,7 +10,7 @@ import pytest
 from zerokin.errors import InvalidInput, MissingFile
 from zerokin.hierarchy import ClassHierarchy, parse_wordnet_path, wordnet_paths
 
-LICENCE = "  1 This file stands in for WordNet's noun file.  \n"
+LICENSE = "  1 This file stands in for WordNet's noun file.  \n"
 
 
 def write_nouns(
@@ -29,10 +29,10 @@ def write_nouns(
 
     # Every offset has eight digits, so the lengths are known before the offsets are.
     offsets = dict.fromkeys(synsets, 0)
-    at = len(LICENCE)
+    at = len(LICENSE)
     for key in synsets:
         offsets[key], at = at, at + len(line(dict.fromkeys(synsets, 0), key))
-    text = LICENCE + "".join(line(offsets, key) for key in synsets)
+    text = LICENSE + "".join(line(offsets, key) for key in synsets)
     (folder / "data.noun").write_text(text, encoding="utf-8")
     return {key: f"n{offset:08d}" for key, offset in offsets.items()}
 

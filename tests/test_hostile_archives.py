@@ -8,9 +8,9 @@ import zipfile
 
 import pytest
 
-from builders import picture_bytes
+from builders import image_bytes
 from hostile_files import peak, refused, write_tar
-from zerokin.data.pictures import open_tars
+from zerokin.data.images import open_tars
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.semantics.word_vectors import word_vectors
 
@@ -24,11 +24,11 @@ TAR_KINDS = {
 
 
 @pytest.mark.parametrize("kind", TAR_KINDS)
-def test_only_files_of_a_tar_are_pictures(tmp_path, kind):
+def test_only_files_of_a_tar_are_images(tmp_path, kind):
     write_tar(
         tmp_path / "x.tar",
         ("a/link.png", TAR_KINDS[kind], b""),
-        ("a/1.png", tarfile.REGTYPE, picture_bytes()),
+        ("a/1.png", tarfile.REGTYPE, image_bytes()),
     )
     found = open_tars([tmp_path / "x.tar"])
     assert list(found.names) == ["a/1.png"]
@@ -38,7 +38,7 @@ def test_only_files_of_a_tar_are_pictures(tmp_path, kind):
 @pytest.mark.parametrize("name", ["../../out.png", "/out.png", "a/../../out.png"])
 def test_a_tar_is_read_in_place_whatever_its_names_say(tmp_path, name):
     (tmp_path / "in").mkdir()
-    write_tar(tmp_path / "in" / "x.tar", (name, tarfile.REGTYPE, picture_bytes()))
+    write_tar(tmp_path / "in" / "x.tar", (name, tarfile.REGTYPE, image_bytes()))
     found = open_tars([tmp_path / "in" / "x.tar"])
     assert found.load(0).size == (40, 30)
     found.sha256()
@@ -46,7 +46,7 @@ def test_a_tar_is_read_in_place_whatever_its_names_say(tmp_path, name):
 
 
 def test_a_name_in_a_tar_that_is_no_utf_8_has_a_hash_too(tmp_path):
-    write_tar(tmp_path / "x.tar", ("a/\udcff.png", tarfile.REGTYPE, picture_bytes()))
+    write_tar(tmp_path / "x.tar", ("a/\udcff.png", tarfile.REGTYPE, image_bytes()))
     assert len(open_tars([tmp_path / "x.tar"]).sha256()) == 64
 
 
@@ -64,19 +64,19 @@ def test_a_tar_member_that_claims_more_than_there_is(tmp_path, size):
 
 
 def test_zip_files_with_bombs_links_and_paths_that_lead_out(tmp_path):
-    from zerokin.app.archives import uploaded_pictures
+    from zerokin.app.archives import uploaded_images
     from zerokin.app.limits import Limits
 
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("../out.png", "/out.png", "..\\out.png", "C:\\out.png"):
-            archive.writestr(name, picture_bytes())
+            archive.writestr(name, image_bytes())
         link = zipfile.ZipInfo("link.png")
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "/etc/passwd")
         archive.writestr("bomb.png", bytes(100 << 20))
-        archive.writestr("good.png", picture_bytes())
-    found, left_out = uploaded_pictures([("x.zip", path)], Limits())
+        archive.writestr("good.png", image_bytes())
+    found, left_out = uploaded_images([("x.zip", path)], Limits())
     assert list(found.names) == ["good.png"]
     assert found.load(0).size == (40, 30)
     assert len(left_out) == 6

@@ -35,8 +35,8 @@ def test_a_classifier_of_numbers_that_are_not_finite_is_refused(tmp_path, part, 
 @pytest.mark.parametrize(
     "change",
     [
-        {"parameters": {"calibration": "x"}},
-        {"parameters": {"calibration": float("nan")}},
+        {"parameters": {"seen_penalty": "x"}},
+        {"parameters": {"seen_penalty": float("nan")}},
         {"parameters": {"hub_neighbors": 1.5}},
         {"parameters": {"feature_scaling": 5}},
         {"parameters": {"inference": "x"}},

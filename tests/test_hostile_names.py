@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zerokin
-from builders import OWN_PICTURES, OWN_TABLE, write_own_folder
+from builders import OWN_IMAGES, OWN_TABLE, write_own_folder
 from hostile_files import refused
 from zerokin.data.readers.tables import read_table
 from zerokin.errors import InvalidInput, ZerokinError, did_you_mean, shown
@@ -37,7 +37,7 @@ def test_a_strange_class_name_works_everywhere_or_is_refused_in_one_line(tmp_pat
     name = NAMES[kind]
     quoted = name.replace('"', '""')
     table = f'{OWN_TABLE}"{quoted}",unseen,0.5,0.5\n'
-    folder = write_own_folder(tmp_path / "in" / "data", table, OWN_PICTURES)
+    folder = write_own_folder(tmp_path / "in" / "data", table, OWN_IMAGES)
     if kind in ("newline", "carriage return", "NUL", "last NUL", "escape", "long"):
         line = "row 7: .*" + ("at most 200" if kind == "long" else "control character")
         with pytest.raises(ZerokinError, match=line) as error:

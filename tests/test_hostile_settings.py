@@ -6,8 +6,9 @@ import pytest
 
 import zerokin
 from hostile_files import DEEP, copied_bundle, laughs, refused
-from zerokin.benchmark.ablation.config import read_config, read_network
+from zerokin.benchmark.ablation.config import read_config
 from zerokin.errors import InvalidInput
+from zerokin.features.network_config import read_network
 from zerokin.recognizer import Recognizer
 
 

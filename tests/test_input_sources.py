@@ -1,4 +1,4 @@
-"""Batches of pictures, whichever way they come."""
+"""Batches of images, whichever way they come."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 import torch
 from PIL import Image
 
-from builders import picture_bytes
+from builders import image_bytes
 from zerokin.compute.machine import _free_in_container, available_cores, available_memory, own_cores
-from zerokin.data.pictures import ArrayPictures, FolderPictures
+from zerokin.data.images import ArrayImages, FolderImages
 from zerokin.errors import InvalidInput, MissingFile
 from zerokin.features.input import open_source, resize_to_square, sources
 
 SIDE = 12
 
 
-def folder_of_pictures(folder, n=23, seed=0):
+def folder_of_images(folder, n=23, seed=0):
     """Write noise of various shapes."""
     rng = np.random.default_rng(seed)
     names = []
@@ -26,25 +26,25 @@ def folder_of_pictures(folder, n=23, seed=0):
         shape = (int(rng.integers(5, 40)), int(rng.integers(5, 40)), 3)
         names.append(f"{number}.png")
         Image.fromarray(rng.integers(0, 256, shape, dtype=np.uint8)).save(folder / names[-1])
-    return FolderPictures(folder, names)
+    return FolderImages(folder, names)
 
 
-def by_hand(picture, side, resize_mode):
+def by_hand(image, side, resize_mode):
     """Frame with Pillow's crop and resize."""
-    width, height = picture.size
-    if resize_mode == "centre":
+    width, height = image.size
+    if resize_mode == "center":
         edge = min(width, height)
         left, top = (width - edge) // 2, (height - edge) // 2
-        picture = picture.crop((left, top, left + edge, top + edge))
-    return np.asarray(picture.resize((side, side), Image.Resampling.BICUBIC)).transpose(2, 0, 1)
+        image = image.crop((left, top, left + edge, top + edge))
+    return np.asarray(image.resize((side, side), Image.Resampling.BICUBIC)).transpose(2, 0, 1)
 
 
 @pytest.mark.parametrize("size", [(30, 20), (20, 30), (SIDE, SIDE), (8, 6)])
-@pytest.mark.parametrize("resize_mode", ["whole", "centre"])
+@pytest.mark.parametrize("resize_mode", ["whole", "center"])
 def test_framing_equals_pillow_by_hand(size, resize_mode):
     rng = np.random.default_rng(0)
-    picture = Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8))
-    ours, theirs = resize_to_square(picture, SIDE, resize_mode), by_hand(picture, SIDE, resize_mode)
+    image = Image.fromarray(rng.integers(0, 256, (size[1], size[0], 3), dtype=np.uint8))
+    ours, theirs = resize_to_square(image, SIDE, resize_mode), by_hand(image, SIDE, resize_mode)
     if resize_mode == "whole" or size == (SIDE, SIDE):
         np.testing.assert_array_equal(ours, theirs)
     # At the rim of a square cut out, bicubic weights reach a few pixels past it; and whether rows
@@ -53,31 +53,31 @@ def test_framing_equals_pillow_by_hand(size, resize_mode):
     np.testing.assert_allclose(ours[inner].astype(int), theirs[inner], atol=1)
 
 
-def test_centre_shows_no_side_and_whole_shows_all():
-    # Red, green and blue thirds of a wide picture: its centred square is green alone.
+def test_center_shows_no_side_and_whole_shows_all():
+    # Red, green and blue thirds of a wide image: its centered square is green alone.
     thirds = np.repeat(np.eye(3, dtype=np.uint8)[None] * 255, 10, axis=1).repeat(10, axis=0)
-    picture = Image.fromarray(np.ascontiguousarray(thirds))
-    assert picture.size == (30, 10)
-    inner = resize_to_square(picture, 10, "centre")[:, :, 3:7]
+    image = Image.fromarray(np.ascontiguousarray(thirds))
+    assert image.size == (30, 10)
+    inner = resize_to_square(image, 10, "center")[:, :, 3:7]
     assert (inner[1] == 255).all()
     assert (inner[[0, 2]] == 0).all()
-    whole = resize_to_square(picture, 9, "whole")
+    whole = resize_to_square(image, 9, "whole")
     assert whole[:, 4, [0, 4, 8]].argmax(axis=0).tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("resize_mode", ["whole", "centre"])
+@pytest.mark.parametrize("resize_mode", ["whole", "center"])
 def test_streamed_and_resident_batches_are_the_same_in_any_order(tmp_path, resize_mode):
-    pictures = folder_of_pictures(tmp_path)
+    images = folder_of_images(tmp_path)
     streamed, resident = (
-        open_source(pictures, SIDE, resize_mode=resize_mode, resident=kind, workers=3, quiet=True)
+        open_source(images, SIDE, resize_mode=resize_mode, resident=kind, workers=3, quiet=True)
         for kind in (False, True)
     )
-    assert len(streamed) == len(resident) == len(pictures)
+    assert len(streamed) == len(resident) == len(images)
     rng = np.random.default_rng(1)
-    rows = [rng.integers(0, len(pictures), size) for size in (4, 1, 7, 7, 2, 30, 3, 3, 3)]
+    rows = [rng.integers(0, len(images), size) for size in (4, 1, 7, 7, 2, 30, 3, 3, 3)]
     both = zip(streamed.batches(rows), resident.batches(rows), strict=True)
     for chosen, (one, other) in zip(rows, both, strict=True):
-        expected = [resize_to_square(pictures.load(int(row)), SIDE, resize_mode) for row in chosen]
+        expected = [resize_to_square(images.load(int(row)), SIDE, resize_mode) for row in chosen]
         assert one.dtype == torch.uint8
         np.testing.assert_array_equal(one.numpy(), np.stack(expected))
         assert torch.equal(one, other)
@@ -105,12 +105,12 @@ def test_rows_may_be_read_only(resident, recwarn):
     assert not recwarn.list
 
 
-def test_arrays_are_pictures(tmp_path):
+def test_arrays_are_images(tmp_path):
     pixels = np.random.default_rng(0).integers(0, 256, (5, 9, 7, 3), dtype=np.uint8)
     source = open_source(pixels, SIDE, resident=False, quiet=True)
     expected = [resize_to_square(Image.fromarray(pixels[row]), SIDE) for row in (4, 2)]
     np.testing.assert_array_equal(source.batch(np.array([4, 2])).numpy(), np.stack(expected))
-    same = open_source(ArrayPictures(pixels), SIDE, resident=True, quiet=True)
+    same = open_source(ArrayImages(pixels), SIDE, resident=True, quiet=True)
     assert torch.equal(same.batch(np.array([4, 2])), source.batch(np.array([4, 2])))
 
 
@@ -121,14 +121,14 @@ def test_arrays_of_another_kind_are_refused(wrong):
 
 
 @pytest.mark.parametrize("resident", [True, False])
-def test_a_damaged_picture_is_named_and_nothing_hangs(tmp_path, resident):
-    pictures = folder_of_pictures(tmp_path, 20)
-    (tmp_path / "7.png").write_bytes(picture_bytes()[:50])
+def test_a_damaged_image_is_named_and_nothing_hangs(tmp_path, resident):
+    images = folder_of_images(tmp_path, 20)
+    (tmp_path / "7.png").write_bytes(image_bytes()[:50])
     before = threading.active_count()
     rows = [np.arange(s, s + 4) for s in range(0, 20, 4)]
 
     def read():
-        source = open_source(pictures, SIDE, resident=resident, workers=3, quiet=True)
+        source = open_source(images, SIDE, resident=resident, workers=3, quiet=True)
         return list(source.batches(rows))
 
     with pytest.raises(InvalidInput, match=r"7\.png cannot be decoded"):
@@ -136,16 +136,16 @@ def test_a_damaged_picture_is_named_and_nothing_hangs(tmp_path, resident):
     assert threading.active_count() <= before
 
 
-def test_a_missing_picture_is_named(tmp_path):
-    pictures = folder_of_pictures(tmp_path, 5)
+def test_a_missing_image_is_named(tmp_path):
+    images = folder_of_images(tmp_path, 5)
     (tmp_path / "3.png").unlink()
     with pytest.raises(MissingFile, match=r"3\.png"):
-        open_source(pictures, SIDE, resident=True, quiet=True)
+        open_source(images, SIDE, resident=True, quiet=True)
 
 
 def test_batches_given_up_leave_no_threads(tmp_path):
     before = threading.active_count()
-    source = open_source(folder_of_pictures(tmp_path), SIDE, resident=False, workers=3, quiet=True)
+    source = open_source(folder_of_images(tmp_path), SIDE, resident=False, workers=3, quiet=True)
     batches = source.batches([np.arange(4)] * 10)
     next(batches)
     batches.close()
@@ -153,7 +153,7 @@ def test_batches_given_up_leave_no_threads(tmp_path):
 
 
 def test_files_are_read_only_a_few_batches_ahead(tmp_path):
-    source = open_source(folder_of_pictures(tmp_path), SIDE, resident=False, quiet=True)
+    source = open_source(folder_of_images(tmp_path), SIDE, resident=False, quiet=True)
     asked = []
 
     def rows():
@@ -178,9 +178,9 @@ def test_memory_decides_what_stays_resident(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"side": 0}, "side of pictures must be at least 1"),
-        ({"side": 4, "resize_mode": "center"}, "did you mean 'centre'"),
-        ({"side": 4, "workers": 0}, "workers must be at least 1"),
+        ({"side": 0}, "side must be a whole number from 1 to 10,000: got 0"),
+        ({"side": 4, "resize_mode": "centr"}, "did you mean 'center'"),
+        ({"side": 4, "workers": 0}, "workers must be a whole number from 1 to 1,024"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):

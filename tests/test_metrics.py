@@ -96,13 +96,13 @@ def test_what_cannot_be_measured_is_named(call, message):
         call()
 
 
-def shifted(scores, truth, is_unseen, calibration):
+def shifted(scores, truth, is_unseen, seen_penalty):
     """Accuracy once κ is taken off the scores of seen classes; of ties, unseen classes win."""
     answers = []
     for row in scores:
         best_seen = max((s, -c) for c, s in enumerate(row) if not is_unseen[c])
         best_unseen = max((s, -c) for c, s in enumerate(row) if is_unseen[c])
-        seen_wins = best_seen[0] - best_unseen[0] > calibration
+        seen_wins = best_seen[0] - best_unseen[0] > seen_penalty
         answers.append(-(best_seen if seen_wins else best_unseen)[1])
     return per_class_top1(truth, np.array(answers))
 
@@ -123,11 +123,11 @@ def drawn_curve(seed):
 @pytest.mark.parametrize("seed", range(15))
 def test_the_curve_equals_shifting_the_scores(seed):
     sides, is_unseen = drawn_curve(seed)
-    curve = SeenUnseenCurve.of(*sides[0], *sides[1], is_unseen)
-    for calibration in np.arange(-9, 9, 0.5):
-        seen, unseen, mean = curve.at(calibration)
-        assert seen == pytest.approx(shifted(*sides[0], is_unseen, calibration))
-        assert unseen == pytest.approx(shifted(*sides[1], is_unseen, calibration))
+    curve = SeenUnseenCurve.from_scores(*sides[0], *sides[1], is_unseen)
+    for seen_penalty in np.arange(-9, 9, 0.5):
+        seen, unseen, mean = curve.at(seen_penalty)
+        assert seen == pytest.approx(shifted(*sides[0], is_unseen, seen_penalty))
+        assert unseen == pytest.approx(shifted(*sides[1], is_unseen, seen_penalty))
         assert mean == pytest.approx(harmonic_mean(seen, unseen))
     values = np.array([-1.0, 0.5, 2.0])
     means = curve.harmonic_means(values)
@@ -137,10 +137,10 @@ def test_the_curve_equals_shifting_the_scores(seed):
 @pytest.mark.parametrize("seed", range(15))
 def test_the_area_equals_trapezoids_between_all_gaps(seed):
     sides, is_unseen = drawn_curve(seed)
-    curve = SeenUnseenCurve.of(*sides[0], *sides[1], is_unseen)
+    curve = SeenUnseenCurve.from_scores(*sides[0], *sides[1], is_unseen)
     points = [
-        [shifted(*side, is_unseen, calibration) for side in sides]
-        for calibration in np.arange(-10.5, 11)
+        [shifted(*side, is_unseen, seen_penalty) for side in sides]
+        for seen_penalty in np.arange(-10.5, 11)
     ]
     area = sum((u2 - u1) * (s1 + s2) / 2 for (s1, u1), (s2, u2) in pairwise(points))
     assert curve.area() == pytest.approx(area / 1e4)
@@ -148,11 +148,11 @@ def test_the_area_equals_trapezoids_between_all_gaps(seed):
 
 def test_quantiles_spread_over_the_gaps_of_both_sides():
     sides, is_unseen = drawn_curve(3)
-    curve = SeenUnseenCurve.of(*sides[0], *sides[1], is_unseen)
+    curve = SeenUnseenCurve.from_scores(*sides[0], *sides[1], is_unseen)
     gaps = np.concatenate([curve.seen_gaps, curve.unseen_gaps])
     found = curve.quantiles(7)
     np.testing.assert_allclose(found, [np.quantile(gaps, share / 6) for share in range(7)])
     assert (found[0], found[-1]) == (gaps.min(), gaps.max())
     single = [(scores.astype(np.float32), truth) for scores, truth in sides]
-    rough = SeenUnseenCurve.of(*single[0], *single[1], is_unseen).quantiles(7)
+    rough = SeenUnseenCurve.from_scores(*single[0], *single[1], is_unseen).quantiles(7)
     assert rough.dtype == np.float64

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import zerokin
-from builders import OWN_PICTURES, OWN_TABLE, cells, write_own_folder, write_xlsa17_folder
+from builders import OWN_IMAGES, OWN_TABLE, cells, write_own_folder, write_xlsa17_folder
 from zerokin.benchmark.settings import features_sha256
 from zerokin.data.native_features import FORMAT, Layout, NativeFeatures, joined_names
 from zerokin.data.native_writer import FeatureWriter
@@ -48,7 +48,7 @@ def test_safetensors_reads_the_same_and_the_matrix_is_mapped(tmp_path, dtype):
     for rows in (np.array([2, 0]), slice(1, None), slice(None)):
         assert mapped[rows].dtype == np.float32
         assert np.array_equal(mapped[rows], features[rows])
-    assert np.array_equal(file.picture_sha256, digests)
+    assert np.array_equal(file.image_sha256, digests)
     assert list(file.names) == names
     assert file.recipe == {"made": "här"}
     assert [path.name for path in tmp_path.iterdir()] == ["f.safetensors"]
@@ -134,27 +134,27 @@ def test_names_that_cannot_be_stored_are_refused(name):
 
 @pytest.fixture
 def own(tmp_path):
-    return f"folder={write_own_folder(tmp_path / 'own', OWN_TABLE, OWN_PICTURES)}"
+    return f"folder={write_own_folder(tmp_path / 'own', OWN_TABLE, OWN_IMAGES)}"
 
 
-def test_features_take_the_place_of_their_pictures(tmp_path, own):
-    pictures = zerokin.load_dataset(own)
+def test_features_take_the_place_of_their_images(tmp_path, own):
+    images = zerokin.load_dataset(own)
     path = tmp_path / "f.safetensors"
-    features, _ = write(path, pictures.pictures.names)
+    features, _ = write(path, images.images.names)
     dataset = zerokin.load_dataset(own, features=str(path))
     assert dataset.kind == "features"
     assert np.array_equal(dataset.features, features)
-    assert list(dataset.training_labels()) == list(pictures.training_labels())
+    assert list(dataset.training_labels()) == list(images.training_labels())
     assert [file.path.name for file in dataset.provenance.files] == ["classes.csv", path.name]
     assert features_sha256(dataset) == sha256(path)
 
 
-def test_features_of_other_pictures_are_refused(tmp_path, own):
-    names = list(zerokin.load_dataset(own).pictures.names)
+def test_features_of_other_images_are_refused(tmp_path, own):
+    names = list(zerokin.load_dataset(own).images.names)
     path = tmp_path / "f.safetensors"
     for wrong, line in (
         ([*names[:4], names[5], names[4], *names[6:]], f"sample 5 is '{names[5]}' there, "),
-        (names[:-1], "holds features of 13 pictures"),
+        (names[:-1], "holds features of 13 images"),
         ([*names, "zebra/x.png"], "has 14; extract the features of this data again"),
         ([f"x/{name}" for name in names], f"sample 1 is 'x/{names[0]}' there, '{names[0]}' here"),
     ):
@@ -200,7 +200,7 @@ def test_xlsa17_without_samples_or_names_cannot_be_checked(tmp_path):
     write(tmp_path / "f.safetensors", ["a", "b"])
     for unnamed in ([], [""] * 30):
         folder = write_xlsa17_folder(tmp_path / "made", features={"image_files": cells(unnamed)})
-        with pytest.raises(InvalidInput, match="holds features that name no pictures"):
+        with pytest.raises(InvalidInput, match="holds features that name no images"):
             zerokin.load_dataset(f"xlsa17={folder}", features=str(tmp_path / "f.safetensors"))
     (folder / "res7.mat").unlink()
     (folder / "testclasses.txt").write_text("class5\nclass6\n")

@@ -1,4 +1,4 @@
-"""Backbones: shapes, normalisation, architecture by counting, names that do not exist."""
+"""Backbones: shapes, normalization, architecture by counting, names that do not exist."""
 
 import pytest
 import torch
@@ -112,36 +112,33 @@ def test_conv4_flattens_on_request_as_few_shot_papers_do():
         ("vit_tiny_patch16_224", (127.5,) * 3, (127.5,) * 3),
     ],
 )
-def test_normalisation_is_the_models_own_for_bytes_and_fractions(name, shift, divisor):
+def test_normalization_is_the_models_own_for_bytes_and_fractions(name, shift, divisor):
     backbone = create_backbone(name)
-    pictures = torch.randint(0, 256, (2, 3, 8, 8), dtype=torch.uint8)
+    images = torch.randint(0, 256, (2, 3, 8, 8), dtype=torch.uint8)
     expected = torch.stack(
-        [
-            (pictures[:, channel].double() - shift[channel]) / divisor[channel]
-            for channel in range(3)
-        ],
+        [(images[:, channel].double() - shift[channel]) / divisor[channel] for channel in range(3)],
         dim=1,
     )
-    for given in (pictures, pictures.float() / 255, pictures.double() / 255):
-        torch.testing.assert_close(backbone.normalise(given), expected.float(), rtol=0, atol=1e-5)
-    doubled = backbone.double().normalise(pictures)
+    for given in (images, images.float() / 255, images.double() / 255):
+        torch.testing.assert_close(backbone.normalize(given), expected.float(), rtol=0, atol=1e-5)
+    doubled = backbone.double().normalize(images)
     assert doubled.dtype == torch.float64
 
 
 def test_same_features_for_bytes_and_fractions():
     backbone = create_backbone("resnet12").eval()
-    pictures = torch.randint(0, 256, (2, 3, 16, 16), dtype=torch.uint8)
+    images = torch.randint(0, 256, (2, 3, 16, 16), dtype=torch.uint8)
     with torch.inference_mode():
-        torch.testing.assert_close(backbone(pictures), backbone(pictures / 255))
+        torch.testing.assert_close(backbone(images), backbone(images / 255))
 
 
 def test_transformer_patches_keep_their_place():
     backbone = create_backbone("vit_tiny_patch16_224", input_size=64, depth=1).eval()
     assert backbone.input_size == 64
-    pictures = torch.rand(1, 3, 64, 64)
+    images = torch.rand(1, 3, 64, 64)
     with torch.inference_mode():
-        maps, features = backbone(pictures)
-        hidden = backbone.model.forward_features(backbone.normalise(pictures))
+        maps, features = backbone(images)
+        hidden = backbone.model.forward_features(backbone.normalize(images))
     assert tuple(maps.shape) == (1, 192, 4, 4)
     assert tuple(features.shape) == (1, 192)
     torch.testing.assert_close(maps[0, :, 2, 3], hidden[0, 1 + 2 * 4 + 3])
@@ -149,13 +146,13 @@ def test_transformer_patches_keep_their_place():
         backbone(torch.rand(1, 3, 80, 80))
 
 
-def test_pictures_that_cannot_be_meant_are_refused():
+def test_images_that_cannot_be_meant_are_refused():
     backbone = create_backbone("conv4", width=4)
     with pytest.raises(InvalidInput, match=r"\(B, 3, height, width\): got \(1, 32, 32, 3\)"):
         backbone(torch.rand(1, 32, 32, 3))
     with pytest.raises(InvalidInput, match="0 to 255"):
         backbone(torch.linspace(0, 255, 3 * 32 * 32).view(1, 3, 32, 32))
-    with pytest.raises(InvalidInput, match=r"before any normalisation.*-2 to 2"):
+    with pytest.raises(InvalidInput, match=r"before any normalization.*-2 to 2"):
         backbone(torch.linspace(-2, 2, 3 * 32 * 32).view(1, 3, 32, 32))
     with pytest.raises(InvalidInput, match=r"torch\.int64"):
         backbone(torch.zeros(1, 3, 32, 32, dtype=torch.long))
@@ -179,7 +176,7 @@ def test_unknown_names_and_options_are_named():
             create_backbone("resnet12", width=width)
     with pytest.raises(InvalidInput, match="input_size must be at least 1: got 0"):
         create_backbone("conv4", input_size=0)
-    with pytest.raises(InvalidInput, match="mixer_s32_224 reads pictures of 224 × 224 pixels only"):
+    with pytest.raises(InvalidInput, match="mixer_s32_224 reads images of 224 × 224 pixels only"):
         create_backbone("mixer_s32_224", input_size=96)
 
 
@@ -204,9 +201,12 @@ def test_a_hub_that_cannot_be_reached_says_what_to_do(monkeypatch):
         ({"backbone": "small"}, "no packaged weights for 'small' .*weights=None"),
         ({"backbone": "conv4", "weights": "hub"}, "the hub has no weights for conv4"),
         ({"backbone": "resnet18.a1_in1", "weights": "hub"}, r"did you mean 'resnet18\.a1_in1k'"),
-        ({"mode": "cnnrnn"}, "unknown mode 'cnnrnn'; did you mean 'cnn-rnn'"),
-        ({"grouping": "kmean"}, "unknown grouping 'kmean'; did you mean 'kmeans'"),
-        ({"resize_mode": "hole"}, "unknown resize_mode 'hole'; did you mean 'whole'"),
+        ({"mode": "cnnrnn"}, "mode must be one of .*: got 'cnnrnn'; did you mean 'cnn-rnn'"),
+        ({"grouping": "kmean"}, "grouping must be one of .*: got 'kmean'; did you mean 'kmeans'"),
+        (
+            {"resize_mode": "hole"},
+            "resize_mode must be one of .*: got 'hole'; did you mean 'whole'",
+        ),
         ({"device": "cudda"}, "unknown device 'cudda': use cpu or cuda"),
     ],
     ids=str,
@@ -216,6 +216,6 @@ def test_a_feature_learner_refuses_what_it_can_know_when_it_is_made(settings, me
         FeatureLearner(**settings)
 
 
-def test_pictures_that_vanish_in_pooling_are_refused():
-    with pytest.raises(InvalidInput, match="pictures of 8 × 9 pixels are too small for conv4"):
+def test_images_that_vanish_in_pooling_are_refused():
+    with pytest.raises(InvalidInput, match="images of 8 × 9 pixels are too small for conv4"):
         create_backbone("conv4")(torch.rand(2, 3, 8, 9))

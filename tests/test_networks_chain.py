@@ -6,7 +6,7 @@ import torch
 from torch.func import functional_call
 
 from zerokin.errors import InvalidInput
-from zerokin.features.networks import HierarchyHead, TwoStepLSTM, lstm_step
+from zerokin.features.networks import HierarchyHead, SemanticHead, TwoStepLSTM, lstm_step
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def _one_thread():
     torch.set_num_threads(threads)
 
 
-# The paper's equations for one picture, number by number.
+# The paper's equations for one image, number by number.
 
 
 def sigmoid(value):
@@ -62,22 +62,30 @@ def paper_chain(head, feature, scaling):
     def linear(name, vector):
         return times(values[f"{name}.weight"], vector) + values[f"{name}.bias"]
 
+    classes = linear("class_head", feature)
+    own = [linear(f"layer_heads.{layer}", feature) for layer in range(len(head.lstms))]
+    return classes, own, chained_logits(head, classes, own, scaling)
+
+
+def chained_logits(head, classes, own, scaling):
+    """Logits of p̂_1 … from those of p_0 and of p_1 …, for one feature vector."""
+    values = {name: value.detach().numpy() for name, value in head.named_parameters()}
+
     def fed(logits):
         return softmax(logits) * (len(logits) if scaling else 1)
 
-    classes = linear("class_head", feature)
-    own, chained = [], []
+    chained = []
     h = c = np.zeros(head.hidden)
     for layer in range(len(head.lstms)):
         shared = {key: values[f"lstms.{layer}.{key}"] for key in ("W_h", "W_c", "b")}
         first = {"W_x": values[f"lstms.{layer}.W_x_below"], **shared}
         second = {"W_x": values[f"lstms.{layer}.W_x_here"], **shared}
-        own.append(linear(f"layer_heads.{layer}", feature))
         below = classes if layer == 0 else chained[-1]
         h, c = paper_lstm(fed(below), h, c, first)
-        h, c = paper_lstm(fed(own[-1]), h, c, second)
-        chained.append(linear(f"readouts.{layer}", h))
-    return classes, own, chained
+        h, c = paper_lstm(fed(own[layer]), h, c, second)
+        weight, bias = (values[f"readouts.{layer}.{key}"] for key in ("weight", "bias"))
+        chained.append(times(weight, h) + bias)
+    return chained
 
 
 def random_cell(d_x, size):
@@ -270,3 +278,46 @@ def test_bad_settings_are_named():
     with pytest.raises(InvalidInput, match="hidden=0"):
         TwoStepLSTM(2, 3, 0)
     assert HierarchyHead(4, 6, [], mode="classes")(torch.randn(1, 4)).layers == ()
+
+
+@pytest.mark.parametrize("auxiliary", [True, False])
+@pytest.mark.parametrize("scaling", [True, False])
+@pytest.mark.parametrize("hidden", [None, 6])
+def test_chain_on_the_end_to_end_head_reads_its_cosines(scaling, auxiliary, hidden):
+    """The LSTMs read softmaxes of scaled cosines, layer by layer; classes stay as they are."""
+    rng = np.random.default_rng(3)
+    seen, layers = rng.normal(size=(7, 5)), [rng.normal(size=(n, 5)) for n in (4, 3, 2)]
+    options = {"scale": 6.0, "reconstruction": True, "image_hidden": hidden}
+    head = SemanticHead(
+        8,
+        seen,
+        layers,
+        chained=True,
+        hidden=3,
+        input_scaling=scaling,
+        auxiliary_heads=auxiliary,
+        **options,
+    ).double()
+    head.eval()
+    bare = SemanticHead(8, seen, layers, **options).double()
+    shared = bare.load_state_dict(head.state_dict(), strict=False)
+    assert not shared.missing_keys
+    bare.eval()
+    features = torch.randn(5, 8, dtype=torch.float64)
+    outputs, compared = head(features), bare(features)
+    torch.testing.assert_close(outputs.classes, compared.classes)
+    torch.testing.assert_close(outputs.reconstruction, compared.reconstruction)
+    torch.testing.assert_close(outputs.auxiliary, compared.layers if auxiliary else ())
+    for row in range(5):
+        own = [logits[row].detach().numpy() for logits in compared.layers]
+        expected = chained_logits(head, compared.classes[row].detach().numpy(), own, scaling)
+        for got, want in zip(outputs.layers, expected, strict=True):
+            np.testing.assert_allclose(got[row].detach().numpy(), want, atol=1e-12)
+    # A loss on the top layer alone reaches the class projection, through every LSTM.
+    outputs.layers[-1].sum().backward()
+    assert head.projections[0].linear.weight.grad.abs().sum() > 0
+    torch.manual_seed(4)
+    first = SemanticHead(8, seen, layers).projections[2].linear.weight
+    torch.manual_seed(4)
+    again = SemanticHead(8, seen, layers, chained=True).projections[2].linear.weight
+    assert torch.equal(first, again)

@@ -55,10 +55,10 @@ def test_a_network_drops_while_it_learns_alone_and_the_gradient_passes_by():
     kinds = [type(block.dropout).__name__ for block in backbone.model]
     assert kinds == ["Dropout", "Dropout", "DropBlock", "DropBlock"]
     assert backbone.state_dict().keys() == create_backbone("resnet12").state_dict().keys()
-    pictures = torch.rand(2, 3, 32, 32)
-    assert (backbone.train()(pictures).maps == 0).any()
+    images = torch.rand(2, 3, 32, 32)
+    assert (backbone.train()(images).maps == 0).any()
     backbone.eval()
-    assert torch.equal(backbone(pictures).maps, backbone(pictures).maps)
+    assert torch.equal(backbone(images).maps, backbone(images).maps)
     maps = torch.rand(3, 4, 6, 6, dtype=torch.float64, requires_grad=True)
     torch.manual_seed(1)
     kept = DropBlock(0.3, 2).train()(maps)

@@ -1,4 +1,4 @@
-"""Losses against their formulas, summed picture by picture."""
+"""Losses against their formulas, summed image by image."""
 
 import numpy as np
 import pytest

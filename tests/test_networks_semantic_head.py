@@ -74,12 +74,12 @@ def plain_image(head, vector):
 
 @pytest.mark.parametrize("hidden", [0, 5])
 def test_with_an_image_cosines_of_both_spaces_are_averaged(float64, hidden):
-    head = SemanticHead(6, SEEN, LAYERS, scale=7.0, centred=True, image_hidden=hidden)
+    head = SemanticHead(6, SEEN, LAYERS, scale=7.0, centered=True, image_hidden=hidden)
     features = torch.randn(8, 6) * 3 + 1
     outputs = head.train()(features)
     raw = features.numpy()
     standard = (raw - raw.mean(axis=0)) / np.sqrt(raw.var(axis=0) + 1e-5)
-    centre = SEEN.mean(axis=0)
+    center = SEEN.mean(axis=0)
     for layer, semantics in enumerate([SEEN, *LAYERS]):
         got = (outputs.classes, *outputs.layers)[layer].detach()
         for row in range(8):
@@ -87,8 +87,8 @@ def test_with_an_image_cosines_of_both_spaces_are_averaged(float64, hidden):
             wanted = [
                 7.0
                 * (
-                    cosine(estimate, vector - centre)
-                    + cosine(standard[row], plain_image(head, vector - centre))
+                    cosine(estimate, vector - center)
+                    + cosine(standard[row], plain_image(head, vector - center))
                 )
                 / 2
                 for vector in semantics
@@ -108,7 +108,7 @@ def test_reconstruction_errors_are_shares_of_a_features_square_length(float64):
 def test_limits_of_a_heads_settings():
     head = SemanticHead(1, SEEN, scale=0.5, image_hidden=0)
     assert head(torch.randn(3, 1)).classes.abs().max() <= 0.5
-    assert not list(head.image.standardise.parameters())
+    assert not list(head.image.standardize.parameters())
     assert (SemanticHead(2, SEEN).scale, head.n_seen) == (20, 5)
     for empty in (np.empty((0, 4)), np.empty((4, 0))):
         with pytest.raises(InvalidInput, match="seen_semantics must be a row per class"):
@@ -137,28 +137,28 @@ def test_images_of_semantics_of_any_width_are_compared_in_full_precision(hidden,
             assert got == pytest.approx(sum(both) / 2, abs=1e-5)
 
 
-@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("centered", [False, True])
 @pytest.mark.parametrize("channels", [None, 3])
-def test_logits_are_scaled_cosines(float64, centred, channels):
-    head = SemanticHead(6, SEEN, LAYERS, scale=7.0, centred=centred, map_channels=channels)
+def test_logits_are_scaled_cosines(float64, centered, channels):
+    head = SemanticHead(6, SEEN, LAYERS, scale=7.0, centered=centered, map_channels=channels)
     features, maps = torch.randn(2, 6), torch.randn(2, 3, 2, 2)
     outputs = head(features, maps)
     unseen = head.scores(features, torch.from_numpy(UNSEEN), maps)
-    centre = SEEN.mean(axis=0) if centred else 0.0
+    center = SEEN.mean(axis=0) if centered else 0.0
     for row in range(2):
         own_maps = None if channels is None else maps[row].numpy()
         for layer, semantics in enumerate([SEEN, *LAYERS]):
             estimate = plain_estimate(head, layer, features[row].numpy(), own_maps)
-            wanted = [7.0 * cosine(estimate, vector - centre) for vector in semantics]
+            wanted = [7.0 * cosine(estimate, vector - center) for vector in semantics]
             got = (outputs.classes, *outputs.layers)[layer][row].detach()
             np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-6)
         estimate = plain_estimate(head, 0, features[row].numpy(), own_maps)
-        wanted = [cosine(estimate, vector - centre) for vector in UNSEEN]
+        wanted = [cosine(estimate, vector - center) for vector in UNSEEN]
         np.testing.assert_allclose(unseen[row].detach(), wanted, rtol=0, atol=1e-6)
 
 
 def test_scores_of_the_seen_classes_are_their_logits_unscaled():
-    head = SemanticHead(6, SEEN, LAYERS, scale=7.0, centred=True)
+    head = SemanticHead(6, SEEN, LAYERS, scale=7.0, centered=True)
     features = torch.randn(2, 6)
     outputs = head(features)
     torch.testing.assert_close(7.0 * head.scores(features, SEEN), outputs.classes)
@@ -177,8 +177,8 @@ def test_cosines_keep_their_precision_under_autocast():
 
 def test_permuting_classes_permutes_logits():
     order = np.array([3, 0, 4, 1, 2])
-    one = SemanticHead(6, SEEN, LAYERS, centred=True)
-    other = SemanticHead(6, SEEN[order], LAYERS, centred=True)
+    one = SemanticHead(6, SEEN, LAYERS, centered=True)
+    other = SemanticHead(6, SEEN[order], LAYERS, centered=True)
     other.projections.load_state_dict(one.projections.state_dict())
     features = torch.randn(2, 6)
     torch.testing.assert_close(other(features).classes, one(features).classes[:, order])
@@ -209,7 +209,7 @@ def test_an_orthonormal_projection_loses_nothing_inside_its_space(float64):
 
 def test_gradients(float64):
     head = SemanticHead(
-        3, SEEN, LAYERS[:1], scale=2.0, centred=True, map_channels=2, reconstruction=True
+        3, SEEN, LAYERS[:1], scale=2.0, centered=True, map_channels=2, reconstruction=True
     )
     names = [name for name, _ in head.named_parameters()]
     features = torch.randn(2, 3, requires_grad=True)
@@ -235,7 +235,7 @@ def test_attribute_maps_see_the_strongest_place_wherever_it_is():
 
 
 def test_semantics_travel_with_the_weights():
-    one = SemanticHead(6, SEEN, LAYERS, centred=True)
+    one = SemanticHead(6, SEEN, LAYERS, centered=True)
     other = SemanticHead(6, SEEN * 0 + 1, [layer * 0 + 1 for layer in LAYERS])
     other.load_state_dict(one.state_dict())
     features = torch.randn(2, 6)
@@ -277,23 +277,23 @@ def test_bad_semantics_are_named():
 
 
 @pytest.fixture
-def pictures():
+def images():
     return torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
 
 
-def test_network_joins_backbone_and_head(pictures):
+def test_network_joins_backbone_and_head(images):
     backbone = create_backbone("conv4", width=8).eval()
     head = SemanticHead(8, SEEN, LAYERS, map_channels=backbone.channels)
     network = FeatureNetwork(backbone, head)
-    maps, features = backbone(pictures)
-    assert torch.equal(network.features(pictures), features)
-    assert torch.equal(network(pictures).layers[0], head(features, maps).layers[0])
-    scores = network.scores(pictures, torch.from_numpy(UNSEEN))
+    maps, features = backbone(images)
+    assert torch.equal(network.features(images), features)
+    assert torch.equal(network(images).layers[0], head(features, maps).layers[0])
+    scores = network.scores(images, torch.from_numpy(UNSEEN))
     assert torch.equal(scores, head.scores(features, torch.from_numpy(UNSEEN), maps))
     plain = FeatureNetwork(backbone, HierarchyHead(8, 5, [3], hidden=4))
-    assert plain(pictures).layers[0].shape == (2, 3)
+    assert plain(images).layers[0].shape == (2, 3)
     with pytest.raises(InvalidInput, match="SemanticHead"):
-        plain.scores(pictures, torch.from_numpy(UNSEEN))
+        plain.scores(images, torch.from_numpy(UNSEEN))
     with pytest.raises(InvalidInput, match="conv4 gives 8 features, the head reads 9"):
         FeatureNetwork(backbone, HierarchyHead(9, 5, [3]))
 

@@ -38,9 +38,9 @@ def trained():
 
 
 def same(one, other):
-    pictures = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
+    images = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
     with torch.inference_mode():
-        return torch.equal(one(pictures).features, other.eval()(pictures).features)
+        return torch.equal(one(images).features, other.eval()(images).features)
 
 
 def test_safetensors_round_trip(trained, tmp_path):
@@ -85,7 +85,7 @@ def test_a_classifier_in_the_file_is_ignored_other_strangers_are_not(tmp_path):
     x = torch.rand(1, 3, 64, 64)
     with torch.inference_mode():
         features = backbone.eval()(x).features
-        logits = model(backbone.normalise(x))
+        logits = model(backbone.normalize(x))
         torch.testing.assert_close(model.classifier(features), logits)
     state = {**model.state_dict(), "extra.weight": torch.zeros(1)}
     save_file(state, tmp_path / "more.safetensors")
@@ -244,10 +244,8 @@ def test_packaged_weights_give_the_packages_own_logits(number):
     ours = create_backbone(architecture, weights="packaged").eval()
     # At its own size: the package pads for that alone, timm for whatever size comes.
     side = ours.input_size
-    pictures = torch.randint(0, 256, (1, 3, side, side), dtype=torch.uint8)
+    images = torch.randint(0, 256, (1, 3, side, side), dtype=torch.uint8)
     with torch.inference_mode():
-        logits = theirs((pictures.float() - 127) / 128)
-        torch.testing.assert_close(
-            theirs._fc(ours(pictures).features), logits, rtol=1e-4, atol=1e-4
-        )
+        logits = theirs((images.float() - 127) / 128)
+        torch.testing.assert_close(theirs._fc(ours(images).features), logits, rtol=1e-4, atol=1e-4)
     assert logits.std() > 0.3

@@ -16,11 +16,12 @@ import zerokin
 from test_training_pausing import Clock
 from training_parts import furthest, network, recipe, source, targets, weights
 from zerokin.aliases import ANSWER, NETWORK, RECIPE, former, renamed
-from zerokin.benchmark.ablation.config import read_config, read_network
+from zerokin.benchmark.ablation.config import read_config
 from zerokin.benchmark.ablation.feature_cache import _told
 from zerokin.cli import app
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.feature_learner import FeatureLearner
+from zerokin.features.network_config import read_network
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.reading import View
 from zerokin.features.training import Recipe, TrainingPaused, train
@@ -57,15 +58,30 @@ def test_a_saved_configuration_gives_the_same_settings_with_one_warning(read, na
     with pytest.warns(ZerokinWarning, match="is now image_size") as caught:
         old = read(OLD / name)
     assert len(caught) == 1
-    assert str(OLD / name) in str(caught[0].message)
+    said = str(caught[0].message)
+    assert str(OLD / name) in said
+    assert all(f"{old} is now {new}" in said for old, new in {**NETWORK, **RECIPE}.items())
     assert old == read(written_anew(OLD / name, tmp_path))
+
+
+def test_a_saved_ablation_is_what_its_file_says():
+    with pytest.warns(ZerokinWarning):
+        config = read_config(OLD / "ablation.yaml")
+    assert config.cache_size == 84
+    learner = config.network("simple-tuned").learner(0, "cpu")
+    made, trained = learner.settings, learner.recipe
+    assert (made.image_size, made.cache_size, made.resize_mode) == (84, 92, "whole")
+    assert (made.tta_flip, made.tta_crops, made.start_interpolation) == (False, 4, 0.25)
+    assert (trained.optimizer, trained.ema_decay, trained.image_size) == ("adamw", 0.99, 84)
+    turned = config.network("patches-turns").learner(0, "cpu").recipe
+    assert (turned.rotation_weight, turned.cutmix_prob, turned.initial_image_size) == (0.5, 0.5, 60)
 
 
 def test_a_saved_network_is_what_its_file_says():
     with pytest.warns(ZerokinWarning):
         learner = read_network(OLD / "network.yaml").learner(0, "cpu")
     made, trained = learner.settings, learner.recipe
-    assert (made.image_size, made.cache_size, made.resize_mode) == (32, 40, "centre")
+    assert (made.image_size, made.cache_size, made.resize_mode) == (32, 40, "center")
     assert (made.tta_flip, made.tta_crops, made.start_interpolation) == (False, 3, 0.25)
     assert (trained.rotation_weight, trained.cutmix_prob, trained.ema_decay) == (0.5, 0.25, 0.99)
     assert (trained.image_size, trained.initial_image_size) == (28, 20)
@@ -141,7 +157,8 @@ def test_an_answer_has_its_former_fields():
 
 def test_a_recognizer_answers_by_its_former_method():
     data = Path(__file__).parent / "data"
-    recognizer = zerokin.Recognizer.load(data / "bundle-1", device="cpu")
+    with pytest.warns(ZerokinWarning, match="was saved by an earlier version"):
+        recognizer = zerokin.Recognizer.load(data / "bundle-1", device="cpu")
     with pytest.warns(ZerokinWarning, match="recognise is now recognize"):
         given = recognizer.recognise(data / "picture.png")
     assert given == recognizer.recognize(data / "picture.png")
@@ -195,7 +212,7 @@ def test_a_training_goes_on_from_an_earlier_version_s_checkpoint(tmp_path, monke
     assert [epoch.loss for epoch in again] == [epoch.loss for epoch in history]
 
 
-def test_a_saved_network_of_an_earlier_version_is_read_without_a_word(tmp_path):
+def test_a_saved_network_of_an_earlier_version_is_read_with_one_warning(tmp_path):
     learner = FeatureLearner(
         "conv4", "classes", weights=None, image_size=16, tta_crops=2, tta_flip=False, device="cpu",
         recipe=Recipe(epochs=0, rotation_weight=0.5, optimizer="adamw", seed=4),
@@ -209,7 +226,9 @@ def test_a_saved_network_of_an_earlier_version_is_read_without_a_word(tmp_path):
     config["recipe"] = {BACK.get(k, k): v for k, v in config["recipe"].items()}
     assert {"side", "crops"} < config["settings"].keys()
     file.write_text(json.dumps(config), encoding="utf-8")
-    read = FeatureLearner.load(tmp_path / "model", device="cpu")
+    with pytest.warns(ZerokinWarning, match="was saved by an earlier version") as caught:
+        read = FeatureLearner.load(tmp_path / "model", device="cpu")
+    assert len(caught) == 1
     assert (read.settings, read.recipe) == (learner.settings, learner.recipe)
     shown = np.random.default_rng(0).integers(0, 256, (3, 20, 20, 3), dtype=np.uint8)
     assert np.array_equal(read.transform(shown), learner.transform(shown))
@@ -233,7 +252,7 @@ def test_old_options_of_a_command_are_hidden_and_accepted(tmp_path):
     assert "nowhere" in str(result.exception)
     assert [str(one.message) for one in caught] == [
         "zerokin extract: --side is now --image-size, --no-mirror is now --no-tta-flip, "
-        "--framing is now --resize-mode, --crops is now --tta-crops"
+        "--framing is now --resize-mode, centre is now center, --crops is now --tta-crops"
     ]
     shown = CliRunner().invoke(app, ["extract", "--help"], env={"COLUMNS": "200"}).stdout
     assert "--tta-crops" in shown

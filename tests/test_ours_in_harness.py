@@ -25,7 +25,7 @@ NEW = Z[RNG.integers(15, 20, size=40)] @ WORLD + 0.3 * RNG.normal(size=(40, 30))
 TRIALS = [
     DEFAULTS,
     DEFAULTS | {"inference": "flat"},
-    DEFAULTS | {"feature_scaling": "centre-unit", "hub_weight": 0.0},
+    DEFAULTS | {"feature_scaling": "center-unit", "hub_weight": 0.0},
     DEFAULTS | {"grouping": "kmeans", "branching": 3, "layer_decay": 1.0, "semantic_variance": 0.0},
     DEFAULTS | {"beta": 0.1, "epsilon": 0.03, "alpha": 0.5},
     DEFAULTS | {"branching": 6},
@@ -50,7 +50,7 @@ def test_later_stages_make_nothing_again_and_score_the_same(monkeypatch):
 
     monkeypatch.setattr(stages, "FeatureSpectrum", Noted)
     data = TrainingData(FEATURES, LABELS, Z)
-    first = [DEFAULTS | {"feature_scaling": name} for name in ("centre-unit", "unit", "power-unit")]
+    first = [DEFAULTS | {"feature_scaling": name} for name in ("center-unit", "unit", "power-unit")]
     then = [DEFAULTS | {"feature_scaling": "unit", "hub_weight": weight} for weight in (0.0, 0.3)]
     list(Ours().fit_many(data, first))
     assert len(made) == 3
@@ -79,7 +79,7 @@ def test_the_papers_inference_is_what_a_search_computes():
 
 def test_search_from_an_estimator_keeps_its_parameters():
     dataset = clustered_dataset()
-    start = ZeroShotClassifier(feature_scaling="centre-unit", gamma=0.7)
+    start = ZeroShotClassifier(feature_scaling="center-unit", gamma=0.7)
     search = ClassFoldSearch(start, [[{"hub_weight": w} for w in (0.0, 0.3)]], goal="pure")
     search.quiet = True
     search.fit(dataset)
@@ -96,5 +96,5 @@ def test_search_from_an_estimator_keeps_its_parameters():
         expected.append(per_class_top1(truth, named))
     assert [trial.score("pure") for trial in search.trials_] == expected
     assert search.best_score_ == max(expected)
-    with pytest.raises(InvalidInput, match="goal='best' is none of pure"):
+    with pytest.raises(InvalidInput, match="goal must be one of pure"):
         ClassFoldSearch(goal="best").fit(dataset)

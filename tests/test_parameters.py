@@ -12,14 +12,17 @@ import pytest
 import zerokin
 from api_problem import CALIBRATION, X, Y, Z
 from zerokin.app.limits import Limits
+from zerokin.benchmark.ablation.config import AblationConfig, NetworkEntry, RowPlan
 from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation
 from zerokin.benchmark.few_shot.peers import PEERS as FEW_SHOT_PEERS
 from zerokin.benchmark.peers import PEERS
 from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
 from zerokin.data import Dataset
+from zerokin.declared import Declared, parse_as
 from zerokin.errors import ZerokinError
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input import Augmentation
+from zerokin.features.network_config import NetworkFile
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.scaler import FeatureScaler
 from zerokin.features.training import Recipe
@@ -28,6 +31,7 @@ from zerokin.parameters import (
     Either,
     InstanceOf,
     Integer,
+    NamedValues,
     OneOf,
     Optional,
     Real,
@@ -66,6 +70,10 @@ USED = {
     Recipe: Recipe,
     Augmentation: Augmentation,
     NetworkSettings: NetworkSettings,
+    NetworkFile: NetworkFile,
+    NetworkEntry: NetworkEntry,
+    RowPlan: made(RowPlan, name="a", networks=("b",)),
+    AblationConfig: made(AblationConfig, networks=(), rows=()),
     FeatureLearner: FeatureLearner,
     Limits: Limits,
     Question: Question,
@@ -98,6 +106,8 @@ def outside(range_):
             return [0, 1, "true", None, [True], np.nan, 1.0]
         case Text():
             return [3, None, "", "a\nb", ["cpu"], np.nan, b"cpu", True]
+        case NamedValues():
+            return [3, None, [], "a: 1", {1: 2}, True]
         case InstanceOf(kinds):
             other = [3, None, 1.5, [], np.nan, True, object()]
             return [value for value in other if not isinstance(value, kinds)]
@@ -175,6 +185,31 @@ def test_defaults_fit_and_numpy_scalars_do_too(kind):
                 assert range_.refusal(name, value) is None
 
 
+@pytest.mark.parametrize(
+    "kind", [Recipe, Augmentation, NetworkFile, Limits, EpisodePlan], ids=lambda kind: kind.__name__
+)
+def test_plain_data_is_held_to_the_ranges_of_the_class(kind):
+    """As YAML and JSON have it: refused where the constructor refuses, and read where it reads."""
+    assert issubclass(kind, Declared)
+    assert parse_as(kind, {}) == kind()
+    wrong = []
+    for name, range_ in kind._parameter_ranges.items():
+        for value in outside(range_):
+            if isinstance(range_, InstanceOf):  # of a class within, which is read from a mapping
+                value = {"no such": 1} if value is None or isinstance(value, list) else value
+            try:
+                parse_as(kind, {name: value})
+            except ZerokinError as error:
+                line = str(error)
+                if name not in line or "\n" in line or len(line) > 900:
+                    wrong.append(f"{name}={value!r}: {line}")
+            else:
+                wrong.append(f"{name}={value!r} was accepted")
+    assert not wrong, "\n".join(wrong)
+    with pytest.raises(ZerokinError, match=rf"unknown entry '{name[:-1]}'; did you mean '{name}'"):
+        parse_as(kind, {name[:-1]: getattr(kind(), name)})
+
+
 def test_whoever_learns_declares_ranges():
     """Of all public classes, those that are fitted or that hold settings."""
     learners = set()
@@ -189,7 +224,7 @@ def test_whoever_learns_declares_ranges():
                 learners.add(value)
     assert learners >= {ZeroShotClassifier, FewShotClassifier, ProjectionLearner, FeatureLearner}
     assert not [kind for kind in learners if not getattr(kind, "_parameter_ranges", None)]
-    parameterless = {"NearestNeighbour", "Prototypical", "SimpleShot"}
+    parameterless = {"NearestNeighbor", "Prototypical", "SimpleShot"}
     for peer in (*PEERS.values(), *FEW_SHOT_PEERS.values()):
         assert bool(peer._parameter_ranges) != (peer.__name__ in parameterless)
 
@@ -202,7 +237,11 @@ def test_whoever_learns_declares_ranges():
         ("top_k", 0, "top_k must be a whole number from 1: got 0"),
         ("top_k", "3", "top_k must be a whole number from 1: got '3'"),
         ("alpha", 1, "alpha must be a number from 0 to below 1: got 1"),
-        ("grouping", "kmean", "grouping='kmean' is none of kmeans, agglomerative; did you mean"),
+        (
+            "grouping",
+            "kmean",
+            "grouping must be one of kmeans, agglomerative: got 'kmean'; did you mean",
+        ),
         (
             "random_state",
             -1,

@@ -22,7 +22,7 @@ def problem(request):
 
 def scaled(F, y, Z, test):
     """Return the arrays as a peer sees them, and E, the semantics of each sample."""
-    training = TrainingSet.of(F, y, Z)
+    training = TrainingSet.from_samples(F, y, Z)
     return training.F, training.S[y], training.S, test / training.feature_scale
 
 
@@ -52,13 +52,13 @@ def test_sae_solves_its_sylvester_equation(problem, lam):
     np.testing.assert_allclose(decoded.scores(problem[3]), cosines(test, S @ W.T), atol=1e-8)
 
 
-def test_sae_minimises_its_objective(problem):
+def test_sae_minimizes_its_objective(problem):
     F, E, _, _ = scaled(*problem)
     W = PEERS["sae-f2s"](lam=0.7).fit(*problem[:3]).W_
     assert stationary(lambda W: np.sum((F - E @ W.T) ** 2) + 0.7 * np.sum((F @ W - E) ** 2), W)
 
 
-def test_eszsl_minimises_its_objective(problem):
+def test_eszsl_minimizes_its_objective(problem):
     F, _, S, test = scaled(*problem)
     Y = np.array([[float(label == c) for c in range(P)] for label in problem[1]])
     peer = PEERS["eszsl"](gamma=2.0, lam=0.3).fit(*problem[:3])

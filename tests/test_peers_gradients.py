@@ -69,7 +69,7 @@ def test_sje_shares_the_gradient_among_ties():
 def test_descent_in_the_row_space_is_descent_on_the_whole_matrix(d_z):
     rng = np.random.default_rng(7)
     F, y, Z = rng.normal(size=(300, 4)), rng.integers(6, size=300), rng.normal(size=(6, d_z))
-    training = TrainingSet.of(F, y, Z, random_state=5)
+    training = TrainingSet.from_samples(F, y, Z, random_state=5)
     found = rank_by_gradients(training, weighted_ranking, learning_rate=0.3, n_epochs=2, decay=0.01)
     W, velocity, step = np.zeros((4, d_z)), np.zeros((4, d_z)), 0
     generator = torch.Generator().manual_seed(5)
@@ -108,7 +108,7 @@ def test_dem_on_class_means_is_dem_on_samples():
     peer = DEM(n_hidden=8, n_steps=30, learning_rate=0.02, decay=0.01)
     scores = peer.fit(F, y, Z, random_state=2).scores(F)
 
-    training = TrainingSet.of(F, y, Z)
+    training = TrainingSet.from_samples(F, y, Z)
     inputs = torch.from_numpy(training.S[training.labels] * 3**0.5).float()
     targets = torch.from_numpy(training.F * 4**0.5).float()
     network = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))

@@ -135,7 +135,7 @@ def test_scores_need_a_fit_and_the_same_features(toy):
 
 
 def test_class_sums_are_those_of_a_loop(toy):
-    training = TrainingSet.of(*toy[:3])
+    training = TrainingSet.from_samples(*toy[:3])
     for row, cls in enumerate(training.seen):
         members = toy[1] == cls
         np.testing.assert_allclose(

@@ -26,7 +26,7 @@ def problem():
 
 @pytest.mark.parametrize("ridge", [0.3, 5.0])
 def test_softmax_regression_is_scikit_learns(problem, ridge):
-    training = TrainingSet.of(*problem[:3])
+    training = TrainingSet.from_samples(*problem[:3])
     W, b = softmax_regression(training, ridge)
     other = LogisticRegression(C=1 / ridge, tol=1e-10, max_iter=5000).fit(
         training.F, training.labels
@@ -36,8 +36,8 @@ def test_softmax_regression_is_scikit_learns(problem, ridge):
 
 
 @pytest.mark.parametrize("lam", [0.5, 8.0])
-def test_one_against_others_minimises_its_objective(problem, lam):
-    training = TrainingSet.of(*problem[:3])
+def test_one_against_others_minimizes_its_objective(problem, lam):
+    training = TrainingSet.from_samples(*problem[:3])
     W, b = one_vs_others(training, lam)
 
     def objective(W, b):
@@ -47,7 +47,7 @@ def test_one_against_others_minimises_its_objective(problem, lam):
             total += np.sum(np.maximum(0, 1 - signs * (f @ W + b)) ** 2)
         return total
 
-    # liblinear minimises ‖w‖²/2 + C Σ hinge², so C = 1 / λ; its bias is penalised a little.
+    # liblinear minimizes ‖w‖²/2 + C Σ hinge², so C = 1 / λ; its bias is penalised a little.
     other = LinearSVC(C=1 / lam, dual=False, tol=1e-8, intercept_scaling=1000, max_iter=100_000)
     other.fit(training.F, training.labels)
     assert objective(W, b) <= objective(other.coef_.T, other.intercept_) * (1 + 1e-4)
@@ -58,7 +58,7 @@ def test_dap_is_the_product_of_its_attributes(problem):
     Z = Z.copy()
     Z[:P, 2] = 1.0  # an attribute all seen classes share tells nothing
     peer = PEERS["dap"](ridge=0.8).fit(F, y, Z)
-    training = TrainingSet.of(F, y, Z)
+    training = TrainingSet.from_samples(F, y, Z)
     S, scale = training.S, training.semantic_scale
     expected = np.zeros((len(test), C))
     for m in range(D_Z):
@@ -80,7 +80,7 @@ def test_dap_is_the_product_of_its_attributes(problem):
 def test_conse_is_a_convex_combination(problem, n_top):
     F, y, Z, test = problem
     peer = PEERS["conse"](ridge=1.0, n_top=n_top).fit(F, y, Z)
-    training = TrainingSet.of(F, y, Z)
+    training = TrainingSet.from_samples(F, y, Z)
     for f, scores in zip(test / training.feature_scale, peer.scores(test), strict=True):
         logits = f @ peer.W_ + peer.b_
         probability = np.exp(logits) / np.exp(logits).sum()
@@ -96,7 +96,7 @@ def test_conse_is_a_convex_combination(problem, n_top):
 def test_sync_mixes_phantoms_by_nearness(problem, sigma):
     F, y, Z, test = problem
     peer = PEERS["sync"](sigma=sigma, lam=2.0).fit(F, y, Z)
-    training = TrainingSet.of(F, y, Z)
+    training = TrainingSet.from_samples(F, y, Z)
     W, b = one_vs_others(training, 2.0)
     pairs = [np.sum((s - t) ** 2) for i, s in enumerate(training.S) for t in training.S[:i]]
 

@@ -1,4 +1,4 @@
-"""The neighbour graph against brute force and SciPy's own Laplacian."""
+"""The neighbor graph against brute force and SciPy's own Laplacian."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 from zerokin.errors import InvalidInput
-from zerokin.projection import nearest_neighbours, neighbour_graph, neighbours, normalised_laplacian
+from zerokin.projection import nearest_neighbors, neighbor_graph, neighbors, normalized_laplacian
 
 
 def cosines(F):
@@ -34,24 +34,24 @@ def clustered(n=300, d=20, *, classes=12, seed=0):
 
 @pytest.mark.parametrize("device", ["cpu", "torch:cpu"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_neighbours_equal_brute_force(dtype, device):
+def test_neighbors_equal_brute_force(dtype, device):
     F = clustered().astype(dtype)
-    near, similarity = nearest_neighbours(F, 7, device=device)
+    near, similarity = nearest_neighbors(F, 7, device=device)
     expected, cosine = brute_force(F, 7)
     np.testing.assert_array_equal(near, expected)
     np.testing.assert_allclose(similarity, cosine, atol=2e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_neighbours_of_drawn_sizes_in_drawn_blocks(seed, monkeypatch):
+def test_neighbors_of_drawn_sizes_in_drawn_blocks(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     n, k = int(rng.integers(20, 700)), int(rng.integers(1, 30))
     F = clustered(n, int(rng.integers(2, 40)), seed=seed)
     F[rng.integers(n, size=n // 3)] = F[0]  # crowds of equal rows, beside some zeros
     F[rng.integers(n, size=n // 9)] = 0
     k = min(k, n - 1)
-    monkeypatch.setattr(neighbours, "SCORE_BYTES", 4 * n * int(rng.integers(1, n)))
-    near, similarity = nearest_neighbours(F, k)
+    monkeypatch.setattr(neighbors, "SCORE_BYTES", 4 * n * int(rng.integers(1, n)))
+    near, similarity = nearest_neighbors(F, k)
     expected, cosine = brute_force(F, k)
     np.testing.assert_array_equal(near, expected)
     np.testing.assert_allclose(similarity, cosine, atol=2e-12)
@@ -65,18 +65,18 @@ def test_only_a_long_search_shows_its_progress(many, monkeypatch):
         told.append(quiet)
         return blocks
 
-    monkeypatch.setattr(neighbours, "track", track)
-    monkeypatch.setattr(neighbours, "MANY", many)
-    nearest_neighbours(clustered(40), 3)
+    monkeypatch.setattr(neighbors, "track", track)
+    monkeypatch.setattr(neighbors, "MANY", many)
+    nearest_neighbors(clustered(40), 3)
     assert told == [many > 40]
 
 
 def test_blocks_and_scale_of_rows_do_not_matter(monkeypatch):
     F = clustered()
-    whole = nearest_neighbours(F, 5)
-    monkeypatch.setattr(neighbours, "SCORE_BYTES", 4 * len(F) * 7)  # seven rows a block
+    whole = nearest_neighbors(F, 5)
+    monkeypatch.setattr(neighbors, "SCORE_BYTES", 4 * len(F) * 7)  # seven rows a block
     scaled = F * np.geomspace(1e-20, 1e20, len(F))[:, None]
-    for one, other in zip(whole, nearest_neighbours(scaled, 5), strict=True):
+    for one, other in zip(whole, nearest_neighbors(scaled, 5), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -91,7 +91,7 @@ def test_blocks_and_scale_of_rows_do_not_matter(monkeypatch):
 def test_ties_duplicates_and_zero_rows_go_to_the_lower_index(n, d, k, seed, device):
     F = np.random.default_rng(seed).integers(-1, 2, size=(n, d)).astype(float)
     k = min(k, n - 1)
-    near, similarity = nearest_neighbours(F, k, device=device)
+    near, similarity = nearest_neighbors(F, k, device=device)
     expected, cosine = brute_force(F, k)
     np.testing.assert_array_equal(near, expected)
     np.testing.assert_allclose(similarity, cosine, atol=2e-12)
@@ -99,17 +99,17 @@ def test_ties_duplicates_and_zero_rows_go_to_the_lower_index(n, d, k, seed, devi
 
 def test_many_duplicates_take_the_exact_route():
     F = np.repeat(clustered(6, 5), 200, axis=0)[np.random.default_rng(1).permutation(1200)]
-    near, similarity = nearest_neighbours(F, 10)
+    near, similarity = nearest_neighbors(F, 10)
     np.testing.assert_array_equal(near, brute_force(F, 10)[0])
     assert np.all(similarity == 1)
-    laplacian = normalised_laplacian(neighbour_graph(F, 10))
+    laplacian = normalized_laplacian(neighbor_graph(F, 10))
     assert np.isfinite(laplacian.data).all()
 
 
 @pytest.mark.parametrize("weights", ["cosine", "heat"])
-def test_graph_links_either_ones_neighbours(weights):
+def test_graph_links_either_ones_neighbors(weights):
     F = clustered()
-    graph = neighbour_graph(F, 6, weights=weights).toarray()
+    graph = neighbor_graph(F, 6, weights=weights).toarray()
     near, _ = brute_force(F, 6)
     linked = np.zeros(graph.shape, bool)
     np.put_along_axis(linked, near, True, axis=1)
@@ -126,9 +126,9 @@ def test_graph_links_either_ones_neighbours(weights):
 
 def test_laplacian_equals_scipys_and_is_exactly_symmetric():
     F = clustered()
-    F[[3, 70]] = 0  # rows without any neighbour
-    graph = neighbour_graph(F, 6)
-    laplacian = normalised_laplacian(graph)
+    F[[3, 70]] = 0  # rows without any neighbor
+    graph = neighbor_graph(F, 6)
+    laplacian = normalized_laplacian(graph)
     expected = csgraph.laplacian(graph, normed=True)
     np.testing.assert_allclose(laplacian.toarray(), expected.toarray(), atol=1e-14)
     assert (laplacian != laplacian.T).nnz == 0
@@ -139,16 +139,16 @@ def test_laplacian_equals_scipys_and_is_exactly_symmetric():
     assert values.max() < 2 + 1e-12
 
 
-def test_more_neighbours_than_samples_means_all_of_them():
-    near, _ = nearest_neighbours(np.eye(3) + 0.1, 10)
+def test_more_neighbors_than_samples_means_all_of_them():
+    near, _ = nearest_neighbors(np.eye(3) + 0.1, 10)
     assert near.shape == (3, 2)
-    assert neighbour_graph(np.ones((1, 4)), 10).nnz == 0
+    assert neighbor_graph(np.ones((1, 4)), 10).nnz == 0
 
 
 def test_heat_of_duplicates_alone_is_one():
-    graph = neighbour_graph(np.ones((4, 3)), 2, weights="heat").toarray()
+    graph = neighbor_graph(np.ones((4, 3)), 2, weights="heat").toarray()
     assert set(graph.ravel().tolist()) == {0.0, 1.0}
-    assert neighbour_graph(np.zeros((4, 3)), 2, weights="heat").nnz == 0
+    assert neighbor_graph(np.zeros((4, 3)), 2, weights="heat").nnz == 0
 
 
 def path_graph(n, weight=1.0):
@@ -160,23 +160,23 @@ def test_symmetry_of_a_graph_is_judged_beside_its_largest_weight(scale):
     graph = scale * path_graph(5).toarray()
     graph[1, 2] *= 1 + 1e-7
     graph[3, 4] = graph[4, 3] = 1e-3 * scale
-    laplacian = normalised_laplacian(sp.csr_array(graph)).toarray()
+    laplacian = normalized_laplacian(sp.csr_array(graph)).toarray()
     degree = np.sqrt(graph.sum(axis=1))
     np.testing.assert_allclose(laplacian, np.eye(5) - graph / degree / degree[:, None], atol=1e-6)
     graph[1, 2] *= 1 + 1e-5
     with pytest.raises(InvalidInput, match=r"symmetric: give graph.maximum\(graph.T\)"):
-        normalised_laplacian(sp.csr_array(graph))
+        normalized_laplacian(sp.csr_array(graph))
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, bool, np.float32])
 def test_graphs_of_any_numbers_and_empty_ones_have_a_laplacian(kind):
     graph = sp.csr_array(path_graph(4).astype(kind))
     expected = csgraph.laplacian(graph.astype(float), normed=True).toarray()
-    np.testing.assert_allclose(normalised_laplacian(graph).toarray(), expected, atol=1e-14)
-    assert normalised_laplacian(sp.csr_array((3, 3), dtype=kind)).nnz == 0
+    np.testing.assert_allclose(normalized_laplacian(graph).toarray(), expected, atol=1e-14)
+    assert normalized_laplacian(sp.csr_array((3, 3), dtype=kind)).nnz == 0
     graph.data[graph.indices == 3] = 0  # a link of no weight, written down on either side
     graph[[3], [2]] = 0
-    assert not normalised_laplacian(graph).toarray()[3].any()
+    assert not normalized_laplacian(graph).toarray()[3].any()
 
 
 @pytest.mark.parametrize(
@@ -193,18 +193,20 @@ def test_graphs_of_any_numbers_and_empty_ones_have_a_laplacian(kind):
 )
 def test_what_is_no_graph_is_named(wrong, message):
     with pytest.raises(InvalidInput, match=message):
-        normalised_laplacian(wrong)
+        normalized_laplacian(wrong)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "three"])
-def test_a_wrong_number_of_neighbours_is_named(k):
-    with pytest.raises(InvalidInput, match="n_neighbors must be a whole number from 1 up"):
-        nearest_neighbours(np.eye(3), k)
+def test_a_wrong_number_of_neighbors_is_named(k):
+    with pytest.raises(InvalidInput, match="n_neighbors must be a whole number from 1: got"):
+        nearest_neighbors(np.eye(3), k)
 
 
 def test_unknown_weights_and_devices_are_named():
-    with pytest.raises(InvalidInput, match=r"weights='cosin'.*did you mean 'cosine'"):
-        neighbour_graph(np.eye(3), 1, weights="cosin")
+    with pytest.raises(
+        InvalidInput, match=r"weights must be one of .*: got 'cosin'.*did you mean 'cosine'"
+    ):
+        neighbor_graph(np.eye(3), 1, weights="cosin")
     for device in ("nonsense", "cuda:99"):
         with pytest.raises(InvalidInput, match=f"device='{device}' cannot be used"):
-            nearest_neighbours(np.eye(3), 1, device=device)
+            nearest_neighbors(np.eye(3), 1, device=device)

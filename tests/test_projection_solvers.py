@@ -8,7 +8,7 @@ import scipy.linalg
 import torch
 from scipy.sparse import csr_array
 
-from zerokin.projection import FeatureSpectrum, e_step, neighbour_graph, normalised_laplacian
+from zerokin.projection import FeatureSpectrum, e_step, neighbor_graph, normalized_laplacian
 from zerokin.projection.alternation import alternate
 from zerokin.projection.arrays import NumpyArrays, TorchArrays
 from zerokin.projection.conjugate_gradients import solve_shifted
@@ -39,7 +39,7 @@ def problem(*, n, d_f, d_z, classes, rank=None, seed=0):
     F = prototypes[labels] @ rng.normal(size=(d_z, d_f)) + rng.normal(size=(n, d_f))
     if rank is not None:
         F = F @ rng.normal(size=(d_f, rank)) @ rng.normal(size=(rank, d_f))
-    return F, prototypes, labels, normalised_laplacian(neighbour_graph(F, 4))
+    return F, prototypes, labels, normalized_laplacian(neighbor_graph(F, 4))
 
 
 def run(F, prototypes, labels, laplacian, parameters, iterations, **options):
@@ -228,7 +228,7 @@ def test_conjugate_gradients_stop_column_by_column(arrays):
 
 def test_conjugate_gradients_take_the_steps_that_the_hardest_column_needs():
     n, rng = 403, np.random.default_rng(2)
-    path = np.eye(n) - 0.5 * (np.eye(n, k=1) + np.eye(n, k=-1))  # neighbours on a line
+    path = np.eye(n) - 0.5 * (np.eye(n, k=1) + np.eye(n, k=-1))  # neighbors on a line
     shifts, right = np.array([1e-4, 50.0, 1e-4]), rng.normal(size=(n, 3)) * [1.0, 1.0, 1e-5]
     arrays = NumpyArrays()
     found = solve_shifted(arrays, csr_array(path), shifts, 0.7, right, np.zeros((n, 3)), rtol=1e-11)

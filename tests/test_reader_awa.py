@@ -29,7 +29,7 @@ def write_lines(path: Path, lines: object) -> None:
 
 @pytest.fixture
 def awa(tmp_path: Path) -> Path:
-    """Fifteen classes with three attributes; class number n has n % 2 + 2 pictures."""
+    """Fifteen classes with three attributes; class number n has n % 2 + 2 images."""
     write_lines(tmp_path / "classes.txt", (f"{n:3}\t{c}" for n, c in enumerate(CLASSES, 1)))
     write_lines(tmp_path / "predicates.txt", ["  1\tblack", "  2\tpatches", "  3\ttail"])
     write_lines(
@@ -83,9 +83,9 @@ def test_classes_follow_the_class_list_and_samples_their_paths(awa: Path) -> Non
     np.testing.assert_allclose(dataset.classes.vectors, expected)
     labels = dataset.evaluation_labels(np.arange(len(dataset)))
     assert [CLASSES[label] for label in labels] == sample_classes()
-    assert dataset.pictures.names[0] == "antelope/antelope_10000.jpg"
-    red = dataset.pictures.array(0)[..., 0].mean()
-    assert dataset.pictures.array(0).shape == (4, 5, 3)
+    assert dataset.images.names[0] == "antelope/antelope_10000.jpg"
+    red = dataset.images.array(0)[..., 0].mean()
+    assert dataset.images.array(0).shape == (4, 5, 3)
     assert abs(red - CLASSES.index("antelope")) <= 2
     read = {file.path.name for file in dataset.provenance.files}
     assert {"classes.txt", "predicate-matrix-continuous.txt", "testclasses.txt"} <= read
@@ -139,9 +139,9 @@ def test_att_splits_for_samples_in_another_order_is_refused(awa: Path) -> None:
     assert "seen and unseen classes overlap" in refusal(f"awa2={awa}")
 
 
-def test_att_splits_of_other_pictures_or_classes_is_refused(awa: Path) -> None:
+def test_att_splits_of_other_images_or_classes_is_refused(awa: Path) -> None:
     write_att_splits(awa, {"bat"}, [*sample_classes(), "zebra"])
-    assert f"splits {len(sample_classes()) + 1} pictures" in refusal(f"awa2={awa}")
+    assert f"splits {len(sample_classes()) + 1} images" in refusal(f"awa2={awa}")
     write_lines(awa / "classes.txt", (f"{n}\t{c}" for n, c in enumerate(CLASSES, 1)))
     text = (awa / "classes.txt").read_text().replace("otter", "sloth")
     (awa / "classes.txt").write_text(text)
@@ -158,7 +158,7 @@ def test_the_unpacked_archive_may_lie_one_folder_down(awa: Path, tmp_path_factor
     assert len(load_dataset(f"awa2={outer}")) == len(load_dataset(f"awa1={outer}")) + 1
 
 
-def test_features_without_pictures_are_sent_to_xlsa17(awa: Path) -> None:
+def test_features_without_images_are_sent_to_xlsa17(awa: Path) -> None:
     shutil.rmtree(awa / "JPEGImages")
     (awa / "Features" / "ResNet101").mkdir(parents=True)
     write_lines(awa / "Features" / "ResNet101" / "AwA2-features.txt", ["0.1 0.2"])
@@ -193,9 +193,9 @@ BAD = {
         lambda d: (d / "JPEGImages" / "otter").rename(d / "JPEGImages" / "oter"),
         "'oter', which is not a class; did you mean 'otter'",
     ),
-    "a class without pictures": (
+    "a class without images": (
         lambda d: shutil.rmtree(d / "JPEGImages" / "seal"),
-        "no pictures of seal, which classes.txt lists",
+        "no images of seal, which classes.txt lists",
     ),
     "an unknown test class": (
         lambda d: write_lines(d / "testclasses.txt", ["oter"]),
@@ -231,7 +231,7 @@ def test_real_split_lies_where_path_order_has_the_unseen_classes(
 ) -> None:
     """The real indices fit classes in alphabetical blocks, and only such.
 
-    The sizes of neighbouring classes of one kind cannot be told apart; any sizes that fit will do.
+    The sizes of neighboring classes of one kind cannot be told apart; any sizes that fit will do.
     """
     published = real_data / "xlsa17" / version.upper()
     for name in ("att_splits.mat", "testclasses.txt", "trainvalclasses.txt", "valclasses1.txt"):
@@ -248,7 +248,7 @@ def test_real_split_lies_where_path_order_has_the_unseen_classes(
         for name, size in zip(names, sizes, strict=True)
         for number in range(size)
     }
-    write_tar(tmp_path / "pictures.tar", entries)
+    write_tar(tmp_path / "images.tar", entries)
     dataset = load_dataset(f"{version}={tmp_path}")
     assert {dataset.classes.names[i] for i in dataset.unseen} == test_classes
     counts = {"awa1": (19832, 4958, 5685), "awa2": (23527, 5882, 7913)}[version]

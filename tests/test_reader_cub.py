@@ -1,4 +1,4 @@
-"""CUB pictures in tar files and in the official layout."""
+"""CUB images in tar files and in the official layout."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def official_layout(folder):
 @pytest.mark.parametrize("layout", [tar_layout, official_layout])
 def test_samples_are_in_path_order_with_the_split_of_that_order(tmp_path, layout):
     cub = load(layout(tmp_path))
-    assert list(cub.pictures.names) == sorted(cub_entries())
+    assert list(cub.images.names) == sorted(cub_entries())
     assert cub.evaluation_labels(np.arange(30)).tolist() == np.repeat(np.arange(6), 5).tolist()
     assert cub.unseen.tolist() == [4, 5]
     assert cub.split.test_seen.tolist() == [4, 9, 14, 19]
-    assert cub.pictures.load(7).getpixel((0, 0)) == (20, 10, 0)  # class 2, its third picture
+    assert cub.images.load(7).getpixel((0, 0)) == (20, 10, 0)  # class 2, its third image
 
 
 def test_both_layouts_hold_the_same(tmp_path):
     tar, official = load(tar_layout(tmp_path / "a")), load(official_layout(tmp_path / "b"))
-    assert tar.pictures.sha256() == official.pictures.sha256()
+    assert tar.images.sha256() == official.images.sha256()
     assert official.classes.attribute_names == ("a", "b", "c", "d")
 
 
@@ -66,13 +66,13 @@ BAD = {
     "truncated": lambda p: (p / "images-1.tar").write_bytes(
         (p / "images-1.tar").read_bytes()[:3000]
     ),
-    "1 pictures lie in 'clas1', which is not a class; did you mean 'class1'?": lambda p: write_tar(
+    "1 images lie in 'clas1', which is not a class; did you mean 'class1'?": lambda p: write_tar(
         p / "more.tar", {"clas1/x.png": b""}
     ),
-    "picture 'loose.png' lies in no class folder": lambda p: write_tar(
+    "image 'loose.png' lies in no class folder": lambda p: write_tar(
         p / "more.tar", {"loose.png": b""}
     ),
-    "no pictures in": lambda p: [remove(path) for path in p.glob("*.tar")],
+    "no images in": lambda p: [remove(path) for path in p.glob("*.tar")],
 }
 
 
@@ -86,26 +86,26 @@ def test_bad_files_are_named_in_one_line(tmp_path, line):
     assert "\n" not in str(refusal.value)
 
 
-def test_a_picture_missing_from_the_official_layout_is_named(tmp_path):
+def test_a_image_missing_from_the_official_layout_is_named(tmp_path):
     folder = official_layout(tmp_path)
     remove(folder / "CUB_200_2011" / "images" / "class1" / "1_0002.png")
-    with pytest.raises(ZerokinError, match=r"lacks 1 pictures that images.txt lists: .*1_0002"):
+    with pytest.raises(ZerokinError, match=r"lacks 1 images that images.txt lists: .*1_0002"):
         load(folder)
 
 
-def test_real_pictures_and_features_are_the_same_samples(real_data):
-    pictures = load(real_data / "cub")
+def test_real_images_and_features_are_the_same_samples(real_data):
+    images = load(real_data / "cub")
     features = zerokin.load_dataset(f"xlsa17={real_data / 'cub'}")
     everything = np.arange(11788)
-    assert len(pictures) == len(features) == 11788
+    assert len(images) == len(features) == 11788
     assert np.array_equal(
-        pictures.evaluation_labels(everything), features.evaluation_labels(everything)
+        images.evaluation_labels(everything), features.evaluation_labels(everything)
     )
-    stems = [name.rsplit(".", 1)[0] for name in pictures.pictures.names]
+    stems = [name.rsplit(".", 1)[0] for name in images.images.names]
     assert stems == [name.rsplit(".", 1)[0] for name in features.inputs.names]
-    assert [len(part) for part in pictures.split.parts.values()] == [7057, 1764, 2967]
-    assert min(pictures.pictures.load(11787).size) == 320
+    assert [len(part) for part in images.split.parts.values()] == [7057, 1764, 2967]
+    assert min(images.images.load(11787).size) == 320
     orders, families, genera = (
-        {path[: n + 1] for path in pictures.classes.taxonomy} for n in range(3)
+        {path[: n + 1] for path in images.classes.taxonomy} for n in range(3)
     )
     assert (len(orders), len(families), len(genera)) == (13, 37, 121)

@@ -1,4 +1,4 @@
-"""A user's own folder: pictures in sub-folders and classes.csv."""
+"""A user's own folder: images in sub-folders and classes.csv."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zerokin
-from builders import OWN_PICTURES, OWN_TABLE, picture_bytes, write_own_folder
+from builders import OWN_IMAGES, OWN_TABLE, image_bytes, write_own_folder
 from zerokin.data import InvalidDataset
 from zerokin.data.check import check
 from zerokin.data.class_sheet import write_class_sheet
@@ -18,23 +18,23 @@ def load(folder):
     return zerokin.load_dataset(f"folder={folder}")
 
 
-def test_roles_attributes_and_pictures_come_in(tmp_path):
-    own = load(write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES))
+def test_roles_attributes_and_images_come_in(tmp_path):
+    own = load(write_own_folder(tmp_path, OWN_TABLE, OWN_IMAGES))
     assert own.classes.names == ("zebra", "horse", "robin", "eagle", "bee")
     assert own.classes.attribute_names == ("stripes", "wings")
     assert own.classes.vectors.tolist() == [[1, 0], [0, 0.1], [0.1, 1], [0, 0.9], [1, 1]]
     assert own.unseen.tolist() == [4]
-    names = [own.pictures.names[i] for i in own.split.test_unseen]
+    names = [own.images.names[i] for i in own.split.test_unseen]
     assert names == ["bee/0.png", "bee/1.png"]
     counts = np.bincount(own.training_labels(), minlength=5)
     assert counts.tolist() == [3, 3, 3, 3, 0]
-    assert own.pictures.load(0).size == (40, 30)
+    assert own.images.load(0).size == (40, 30)
 
 
 def test_the_test_folder_is_for_testing_alone(tmp_path):
-    pictures = OWN_PICTURES | {"test/zebra": 2, "test/bee": 1}
-    own = load(write_own_folder(tmp_path, OWN_TABLE, pictures))
-    test_seen = [own.pictures.names[i] for i in own.split.test_seen]
+    images = OWN_IMAGES | {"test/zebra": 2, "test/bee": 1}
+    own = load(write_own_folder(tmp_path, OWN_TABLE, images))
+    test_seen = [own.images.names[i] for i in own.split.test_seen]
     assert test_seen == ["test/zebra/0.png", "test/zebra/1.png"]
     assert len(own.split.train) == 12
     assert len(own.split.test_unseen) == 3
@@ -42,7 +42,7 @@ def test_the_test_folder_is_for_testing_alone(tmp_path):
 
 def test_a_class_may_be_called_test(tmp_path):
     table = OWN_TABLE.replace("zebra", "test")
-    own = load(write_own_folder(tmp_path, table, OWN_PICTURES | {"test": 3, "zebra": 0}))
+    own = load(write_own_folder(tmp_path, table, OWN_IMAGES | {"test": 3, "zebra": 0}))
     assert len(own.split.test_seen) == 0
     assert len(own.split.train) == 12
 
@@ -91,7 +91,7 @@ BAD = {
     "role 'known' is neither seen nor unseen": edit("horse,seen", "horse,known"),
     "lists 'horse' 2 times": edit("zebra,seen", "horse,seen"),
     "'horse' is both seen and unseen": edit("bee,unseen", "horse,unseen"),
-    "seen class 'zebras' has no pictures: put some into": edit("zebra,seen", "zebras,seen"),
+    "seen class 'zebras' has no images: put some into": edit("zebra,seen", "zebras,seen"),
     "add a row for it to classes.csv, or remove the folder; did you mean 'zebras'?": edit(
         "zebra,seen", "zebras,seen"
     ),
@@ -104,7 +104,7 @@ BAD = {
 
 @pytest.mark.parametrize("line", BAD)
 def test_bad_tables_are_named_in_one_line(tmp_path, line):
-    folder = write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES)
+    folder = write_own_folder(tmp_path, OWN_TABLE, OWN_IMAGES)
     BAD[line](folder)
     with pytest.raises(ZerokinError) as refusal:
         load(folder)
@@ -116,9 +116,9 @@ def test_bad_tables_are_named_in_one_line(tmp_path, line):
 def test_everything_wrong_is_found_at_once(tmp_path):
     table = OWN_TABLE.replace("zebra,seen,1,0", "zebra,sen,x,0").replace("eagle", "egle")
     with pytest.raises(InvalidDataset) as refusal:
-        load(write_own_folder(tmp_path, table, OWN_PICTURES))
+        load(write_own_folder(tmp_path, table, OWN_IMAGES))
     text = "\n".join(refusal.value.problems)
-    for part in ("role 'sen'", "'x', not a number", "no class 'eagle'", "'egle' has no pictures"):
+    for part in ("role 'sen'", "'x', not a number", "no class 'eagle'", "'egle' has no images"):
         assert part in text
 
 
@@ -132,7 +132,7 @@ def test_a_row_of_another_length_hides_nothing(tmp_path):
     table = OWN_TABLE.replace("horse,seen,0,0.1", "horse,seen,0,0.1,").replace(
         "robin,seen", "robin,sen"
     )
-    own = write_own_folder(tmp_path, table.replace("eagle,seen,0,", "eagle,seen,"), OWN_PICTURES)
+    own = write_own_folder(tmp_path, table.replace("eagle,seen,0,", "eagle,seen,"), OWN_IMAGES)
     found = problems_of(own)
     assert [line.split("classes.csv, ")[1] for line in found] == [
         "row 3 (horse): 5 values, but the header has 4 columns",
@@ -143,7 +143,7 @@ def test_a_row_of_another_length_hides_nothing(tmp_path):
 
 def test_decimal_commas_that_split_a_row_are_asked_about(tmp_path):
     hint = "use a decimal point: 0.1"
-    own = write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES)
+    own = write_own_folder(tmp_path, OWN_TABLE, OWN_IMAGES)
     for row, asked in (("zebra,seen,0,1,0,5", True), ("zebra,seen,1,0,", False)):
         edit("zebra,seen,1,0", row)(own)
         (line,) = problems_of(own)
@@ -162,7 +162,7 @@ def test_a_sheet_that_is_not_filled_in_is_one_line(tmp_path):
 @pytest.mark.parametrize(("sign", "point"), [(";", "."), (";", ","), ("\t", "."), ("\t", ",")])
 def test_other_separators_and_decimal_commas(tmp_path, sign, point):
     table = OWN_TABLE.replace(",", sign).replace("0.1", f"0{point}1").replace("0.9", f"0{point}9")
-    own = load(write_own_folder(tmp_path, table, OWN_PICTURES))
+    own = load(write_own_folder(tmp_path, table, OWN_IMAGES))
     assert own.classes.names == ("zebra", "horse", "robin", "eagle", "bee")
     assert own.classes.attribute_names == ("stripes", "wings")
     assert own.classes.vectors.tolist() == [[1, 0], [0, 0.1], [0.1, 1], [0, 0.9], [1, 1]]
@@ -172,10 +172,10 @@ def test_the_header_alone_says_what_separates(tmp_path):
     described = "name,role,description\nzebra,seen,stripes; hooves; a mane; a tail; long ears\n"
     own = load(write_own_folder(tmp_path / "a", described, {"zebra": 1}))
     assert own.classes.descriptions == ("stripes; hooves; a mane; a tail; long ears",)
-    odd = 'name;role;"colour, coat";wings\nzebra;seen;1;2\n'
+    odd = 'name;role;"color, coat";wings\nzebra;seen;1;2\n'
     own = load(write_own_folder(tmp_path / "b", odd, {"zebra": 1}))
-    assert own.classes.attribute_names == ("colour, coat", "wings")
-    broken = write_own_folder(tmp_path / "c", OWN_TABLE.replace(",", ";"), OWN_PICTURES)
+    assert own.classes.attribute_names == ("color, coat", "wings")
+    broken = write_own_folder(tmp_path / "c", OWN_TABLE.replace(",", ";"), OWN_IMAGES)
     for old, new, line in (
         ("name;", "class;", "has no column 'name' (its columns are class, role, stripes, wings)"),
         ("zebra;seen", '"zebra"x;seen', "not a semicolon-separated table"),
@@ -200,18 +200,18 @@ def test_missing_table_and_folder(tmp_path):
         load(tmp_path / "nowhere")
 
 
-def test_check_decodes_and_names_a_broken_picture(tmp_path):
-    folder = write_own_folder(tmp_path, OWN_TABLE, OWN_PICTURES)
-    (folder / "horse" / "1.png").write_bytes(picture_bytes()[:50])
+def test_check_decodes_and_names_a_broken_image(tmp_path):
+    folder = write_own_folder(tmp_path, OWN_TABLE, OWN_IMAGES)
+    (folder / "horse" / "1.png").write_bytes(image_bytes()[:50])
     report = check(f"folder={folder}")
     assert len(report.problems) == 1
     assert "horse/1.png cannot be decoded" in report.problems[0]
 
 
-def numbered_folder(root, n_seen, *, pictures=2, column="x"):
+def numbered_folder(root, n_seen, *, images=2, column="x"):
     rows = [f"bird {i},seen,{i + 1}" for i in range(n_seen)] + ["bee,unseen,99"]
     table = "\n".join([f"name,role,{column}", *rows]) + "\n"
-    return write_own_folder(root, table, {f"bird {i}": pictures for i in range(n_seen)})
+    return write_own_folder(root, table, {f"bird {i}": images for i in range(n_seen)})
 
 
 @pytest.mark.parametrize("n_seen", [0, 1])
@@ -224,30 +224,30 @@ def test_check_reports_the_classes_that_fit_will_refuse(tmp_path, n_seen):
 
 
 @pytest.mark.parametrize(
-    ("n_seen", "pictures", "enough"), [(5, 2, False), (6, 1, False), (6, 2, True)]
+    ("n_seen", "images", "enough"), [(5, 2, False), (6, 1, False), (6, 2, True)]
 )
-def test_check_and_fit_agree_on_what_can_be_held_out(tmp_path, n_seen, pictures, enough):
-    folder = numbered_folder(tmp_path, n_seen, pictures=pictures)
+def test_check_and_fit_agree_on_what_can_be_held_out(tmp_path, n_seen, images, enough):
+    folder = numbered_folder(tmp_path, n_seen, images=images)
     report = check(f"folder={folder}")
-    warned = [line for line in report.warnings if "six seen classes of two pictures" in line]
+    warned = [line for line in report.warnings if "six seen classes of two images" in line]
     assert report.passed
     assert len(warned) == (not enough)
     assert enough_folds(load(folder)) == enough
 
 
-def test_check_says_where_pictures_to_measure_on_go(tmp_path):
+def test_check_says_where_images_to_measure_on_go(tmp_path):
     folder = numbered_folder(tmp_path, 6)
     (line,) = (line for line in check(f"folder={folder}").warnings if "accuracy" in line)
-    assert f"put some pictures into {folder / 'test' / 'CLASS'} to measure it" in line
+    assert f"put some images into {folder / 'test' / 'CLASS'} to measure it" in line
     (folder / "test" / "bee").mkdir(parents=True)
-    (folder / "test" / "bee" / "0.png").write_bytes(picture_bytes())
+    (folder / "test" / "bee" / "0.png").write_bytes(image_bytes())
     assert not any("accuracy" in line for line in check(f"folder={folder}").warnings)
 
 
 def test_check_says_once_that_no_class_is_unseen(tmp_path):
-    folder = write_own_folder(tmp_path, OWN_TABLE.replace("unseen", "seen"), OWN_PICTURES)
+    folder = write_own_folder(tmp_path, OWN_TABLE.replace("unseen", "seen"), OWN_IMAGES)
     unseen = [line for line in check(f"folder={folder}").warnings if "unseen" in line]
-    assert unseen == ["no class is unseen: there is nothing to recognize without pictures"]
+    assert unseen == ["no class is unseen: there is nothing to recognize without images"]
 
 
 def test_check_says_what_fit_does_with_descriptions(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from builders import picture_bytes
+from builders import image_bytes
 from zerokin.data.load import load_dataset
 from zerokin.errors import ZerokinError
 
@@ -18,26 +18,26 @@ ONLY_2010 = ("n00000005", "n00000001")
 IN_BOTH = "n00000004"
 
 
-def write_pictures(folder: Path, names) -> None:
+def write_images(folder: Path, names) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        (folder / name).write_bytes(picture_bytes())
+        (folder / name).write_bytes(image_bytes())
 
 
 def write_seen(folder: Path, root: str = "ILSVRC2012/train") -> None:
     for number, wnid in enumerate(SEEN):
-        write_pictures(folder / root / wnid, [f"{wnid}_{i}.JPEG" for i in range(number + 1)])
+        write_images(folder / root / wnid, [f"{wnid}_{i}.JPEG" for i in range(number + 1)])
 
 
 def write_unseen(folder: Path, root: str = "ILSVRC2010/val") -> None:
     for wnid in (*ONLY_2010, IN_BOTH):
-        write_pictures(folder / root / wnid, [f"val_{i}_{wnid}.JPEG" for i in range(2)])
+        write_images(folder / root / wnid, [f"val_{i}_{wnid}.JPEG" for i in range(2)])
 
 
 def write_flat(folder: Path, devkit: str = "ILSVRC2010/devkit-1.0") -> None:
-    """Pictures 1 … 6 of classes 3, 7, 3, 12, 7, 7; class 12 is also in ILSVRC2012."""
+    """Images 1 … 6 of classes 3, 7, 3, 12, 7, 7; class 12 is also in ILSVRC2012."""
     names = [f"ILSVRC2010_val_{i:08}.JPEG" for i in range(1, 7)]
-    write_pictures(folder / "ILSVRC2010/val", names)
+    write_images(folder / "ILSVRC2010/val", names)
     data = folder / devkit / "data"
     data.mkdir(parents=True)
     (data / "ILSVRC2010_validation_ground_truth.txt").write_text("3\n7\n3\n12\n7\n7\n")
@@ -77,22 +77,22 @@ def refusal(folder: Path) -> str:
     return str(raised.value)
 
 
-def test_classes_of_2010_alone_are_unseen_and_pictures_of_shared_ones_are_left(imnet) -> None:
+def test_classes_of_2010_alone_are_unseen_and_images_of_shared_ones_are_left(imnet) -> None:
     dataset = load_dataset(f"imnet={imnet}")
     assert dataset.classes.names == (*sorted(SEEN), *sorted(ONLY_2010))
     assert dataset.unseen.tolist() == [4, 5]
     labels = dataset.evaluation_labels(np.arange(len(dataset)))
-    # Class 0 is n00000002, the second written, and so has two pictures.
+    # Class 0 is n00000002, the second written, and so has two images.
     assert np.bincount(labels).tolist() == [2, 1, 3, 4, 2, 2]
-    assert [name.split("/")[2] for name in dataset.pictures.names] == [
+    assert [name.split("/")[2] for name in dataset.images.names] == [
         dataset.classes.names[label] for label in labels
     ]
-    assert not any("ILSVRC2010" in n and IN_BOTH in n for n in dataset.pictures.names)
+    assert not any("ILSVRC2010" in n and IN_BOTH in n for n in dataset.images.names)
     assert dataset.split.version == "ILSVRC2012/ILSVRC2010"
     assert dataset.split.train.tolist() == list(range(10))
     assert dataset.split.test_unseen.tolist() == list(range(10, 14))
     assert dataset.classes.vectors[:, 0].tolist() == [2, 4, 6, 8, 1, 5]
-    assert dataset.pictures.load(13).size == (40, 30)
+    assert dataset.images.load(13).size == (40, 30)
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_other_places_of_the_seen_classes(tmp_path, root) -> None:
 
 
 @pytest.mark.parametrize("devkit", ["ILSVRC2010/devkit-1.0", "devkit-1.0"])
-def test_a_flat_folder_is_labelled_by_the_devkit(tmp_path, devkit) -> None:
+def test_a_flat_folder_is_labeled_by_the_devkit(tmp_path, devkit) -> None:
     write_seen(tmp_path)
     write_flat(tmp_path, devkit)
     dataset = load_dataset(f"imnet={tmp_path}")
     unseen = dataset.split.test_unseen
-    numbers = [int(dataset.pictures.names[i][-13:-5]) for i in unseen]
+    numbers = [int(dataset.images.names[i][-13:-5]) for i in unseen]
     names = [dataset.classes.names[i] for i in dataset.evaluation_labels(unseen)]
     by_hand = {1: "n00000005", 2: "n00000001", 3: "n00000005", 5: "n00000001", 6: "n00000001"}
     assert dict(zip(numbers, names, strict=True)) == by_hand
@@ -162,13 +162,13 @@ BAD = {
         rename("ILSVRC2012/train/n00000006", "ILSVRC2012/train/tench"),
         "train/tench is not a class: folders there are named by wnid",
     ),
-    "a picture outside the classes": (
-        lambda d: write_pictures(d / "ILSVRC2012/train", ["loose.JPEG"]),
-        "picture .*loose.JPEG lies in no class folder",
+    "an image outside the classes": (
+        lambda d: write_images(d / "ILSVRC2012/train", ["loose.JPEG"]),
+        "image .*loose.JPEG lies in no class folder",
     ),
-    "a class without pictures": (
+    "a class without images": (
         lambda d: (d / "ILSVRC2010/val/n00000003").mkdir(),
-        "n00000003 holds no pictures",
+        "n00000003 holds no images",
     ),
     "tar files that were not unpacked": (
         lambda d: [
@@ -207,13 +207,13 @@ def spoil_truth(text: str):
 BAD_DEVKIT = {
     "no devkit": (lambda data: data.rename(data.parent / "gone"), "no folder of development kit"),
     "no meta.mat": (lambda data: (data / "meta.mat").unlink(), "no MATLAB file at .*meta.mat"),
-    "too few lines": (spoil_truth("3\n7\n"), "has 6 pictures, but .*ground_truth.txt has 2 lines"),
+    "too few lines": (spoil_truth("3\n7\n"), "has 6 images, but .*ground_truth.txt has 2 lines"),
     "an unknown class": (spoil_truth("3\n7\n3\n99\n7\n7\n"), "line 4: .*has no class '99'"),
     "no wnids": (
         lambda data: savemat(data / "meta.mat", {"synsets": {"ILSVRC2010_ID": 3.0}}),
         "synsets lacks the field WNID",
     ),
-    "a picture without a number": (
+    "an image without a number": (
         lambda data: rename("ILSVRC2010_val_00000004.JPEG", "mine.JPEG")(data.parents[1] / "val"),
         "mine.JPEG has no number from 1 to 6 in its name",
     ),

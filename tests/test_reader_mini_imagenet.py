@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from builders import picture_bytes, write_tar
+from builders import image_bytes, write_tar
 from zerokin.data.load import load_dataset
 from zerokin.data.readers.tables import Row
 from zerokin.data.readers.wordnet_sheet import taxonomy_of
@@ -38,8 +38,8 @@ PATHS = {
 }
 
 
-def picture_names() -> list[tuple[str, str, str]]:
-    """Give (part, wnid, file) of three pictures for every class."""
+def image_names() -> list[tuple[str, str, str]]:
+    """Give (part, wnid, file) of three images for every class."""
     return [(p, wnid, f"{wnid}{i:08}.png") for wnid, p in PART_OF.items() for i in range(3)]
 
 
@@ -51,27 +51,27 @@ def write_tables(folder: Path) -> None:
 
 
 def write_tars(folder: Path) -> Path:
-    entries = {f"{p}/{w}/{f}": picture_bytes(size=(8, 8)) for p, w, f in picture_names()}
+    entries = {f"{p}/{w}/{f}": image_bytes(size=(8, 8)) for p, w, f in image_names()}
     write_tar(folder / "images-0.tar", dict(list(entries.items())[::2]))
     write_tar(folder / "images-1.tar", dict(list(entries.items())[1::2]))
     return folder
 
 
 def write_folders(folder: Path) -> Path:
-    for part, wnid, file in picture_names():
+    for part, wnid, file in image_names():
         (folder / part / wnid).mkdir(parents=True, exist_ok=True)
-        (folder / part / wnid / file).write_bytes(picture_bytes(size=(8, 8)))
+        (folder / part / wnid / file).write_bytes(image_bytes(size=(8, 8)))
     return folder
 
 
 def write_lists(folder: Path) -> Path:
     (folder / "images").mkdir(parents=True)
     for part in ("train", "val", "test"):
-        rows = [(file, wnid) for p, wnid, file in picture_names() if p == part]
+        rows = [(file, wnid) for p, wnid, file in image_names() if p == part]
         text = "".join(f"{file},{wnid}\n" for file, wnid in rows)
         (folder / f"{part}.csv").write_text("filename,label\n" + text)
         for file, _ in rows:
-            (folder / "images" / file).write_bytes(picture_bytes(size=(8, 8)))
+            (folder / "images" / file).write_bytes(image_bytes(size=(8, 8)))
     return folder
 
 
@@ -98,8 +98,8 @@ def test_every_layout_gives_the_same_classes_labels_and_split(tmp_path, write) -
         "cutter",
     )
     assert mini.classes.vectors[:, 0].tolist() == [3, 9, 5, 1, 7]
-    files = [name.rsplit("/", 1)[-1] for name in mini.pictures.names]
-    assert sorted(files) == sorted(file for _, _, file in picture_names())
+    files = [name.rsplit("/", 1)[-1] for name in mini.images.names]
+    assert sorted(files) == sorted(file for _, _, file in image_names())
     labels = mini.evaluation_labels(np.arange(15))
     assert [file[:9] for file in files] == [ORDER[label] for label in labels]
     split = mini.split
@@ -109,7 +109,7 @@ def test_every_layout_gives_the_same_classes_labels_and_split(tmp_path, write) -
     assert set(labels[split.test_unseen].tolist()) == {3, 4}
     assert [np.flatnonzero(fold).tolist() for fold in split.folds] == [[2]]
     assert split.folds_version == "public"
-    assert mini.pictures.load(14).size == (8, 8)
+    assert mini.images.load(14).size == (8, 8)
 
 
 def test_names_vectors_and_taxonomy_are_optional(tmp_path) -> None:
@@ -144,9 +144,9 @@ def edit(name: str, old: str, new: str):
 
 
 BAD_TARS = {
-    "no pictures": (
+    "no images": (
         lambda d: [path.unlink() for path in d.glob("*.tar")],
-        "no pictures in .*it should hold train.csv",
+        "no images in .*it should hold train.csv",
     ),
     "a part that is none": (
         lambda d: write_tar(d / "images-2.tar", {"valid/n00000005/x.png": b""}),
@@ -160,13 +160,13 @@ BAD_TARS = {
         lambda d: write_tar(d / "images-2.tar", {"test/n00000099/x.png": b""}),
         "classes.csv has no row for n00000099",
     ),
-    "a row without pictures": (
+    "a row without images": (
         lambda d: (
             (d / "images-0.tar").unlink()
             or (d / "images-1.tar").unlink()
             or write_tar(d / "i.tar", {f"train/{w}/x.png": b"" for w in ORDER[:2]})
         ),
-        "rows of classes without pictures: n00000001, n00000005, n00000007",
+        "rows of classes without images: n00000001, n00000005, n00000007",
     ),
     "a row twice": (
         edit("classes.csv", "n00000009,train", "n00000003,train"),
@@ -174,7 +174,7 @@ BAD_TARS = {
     ),
     "another part in the table": (
         edit("classes.csv", "n00000005,val", "n00000005,test"),
-        "row 4: n00000005 is in 'test', but its pictures are in 'val'",
+        "row 4: n00000005 is in 'test', but its images are in 'val'",
     ),
     "no names": (edit("classes.csv", "name", "title"), "has no column 'name'"),
     "a path of another class": (
@@ -202,12 +202,12 @@ def test_bad_input_is_named_in_one_line(tmp_path, case) -> None:
 
 
 BAD_LISTS = {
-    "a list missing": (lambda d: (d / "val.csv").unlink(), "no list of pictures at .*val.csv"),
-    "a picture missing": (
+    "a list missing": (lambda d: (d / "val.csv").unlink(), "no list of images at .*val.csv"),
+    "an image missing": (
         lambda d: (d / "images/n0000000500000001.png").unlink(),
-        "lacks 1 pictures that the lists name: n0000000500000001.png",
+        "lacks 1 images that the lists name: n0000000500000001.png",
     ),
-    "a picture twice": (
+    "an image twice": (
         edit("val.csv", "n0000000500000001.png", "n0000000500000002.png"),
         "name more than once: n0000000500000002.png",
     ),
@@ -238,12 +238,12 @@ def test_real_mini_imagenet(real_data) -> None:
     assert np.bincount(labels).tolist() == [600] * 100
     assert (len(mini.seen), split.folds[0].sum(), len(mini.unseen)) == (80, 16, 20)
     assert (len(split.train), len(split.test_unseen)) == (48_000, 12_000)
-    assert mini.pictures.load(0).size == (84, 84)
+    assert mini.images.load(0).size == (84, 84)
     assert mini.classes.semantics.shape == (100, 100)
     fold = mini.fold(1)
     assert (len(fold.seen), len(fold.unseen)) == (64, 16)
     finch = mini.classes.index("house finch")[0]
     assert mini.classes.taxonomy[finch][0] == "entity"
     assert mini.classes.taxonomy[finch][-3:] == ("passerine", "oscine", "finch")
-    first = mini.pictures.names[split.train[0]]
+    first = mini.images.names[split.train[0]]
     assert first.split("/")[0] in ("train", "val")

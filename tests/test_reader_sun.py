@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from builders import cells, picture_bytes
+from builders import cells, image_bytes
 from zerokin.data.load import load_dataset
 from zerokin.errors import ZerokinError
 
 # As folders sort, bus/interior comes before bus_depot/outdoor: as class names, after it.
-PICTURES = (
+IMAGES = (
     "a/abbey/sun_b.jpg",
     "a/abbey/sun_a.jpg",
     "b/bus/interior/sun_a.jpg",
@@ -30,16 +30,16 @@ NAMES = ("abbey", "bus_depot_outdoor", "bus_interior", "temple_south_asia")
 VOTES = np.arange(18).reshape(9, 2) / 20
 
 
-def write_sun(folder: Path, *, tables: str = ".", pictures: str = "images") -> Path:
+def write_sun(folder: Path, *, tables: str = ".", images: str = "images") -> Path:
     below = folder / tables
     below.mkdir(parents=True, exist_ok=True)
-    savemat(below / "images.mat", {"images": cells(PICTURES)})
+    savemat(below / "images.mat", {"images": cells(IMAGES)})
     savemat(below / "attributes.mat", {"attributes": cells(["sailing", "driving"])})
     savemat(below / "attributeLabels_continuous.mat", {"labels_cv": VOTES})
-    for number, name in enumerate(PICTURES):
-        path = folder / pictures / name
+    for number, name in enumerate(IMAGES):
+        path = folder / images / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(picture_bytes(colour=(9 * number, 0, 0)))
+        path.write_bytes(image_bytes(color=(9 * number, 0, 0)))
     (folder / "testclasses.txt").write_text("bus_interior\n")
     return folder
 
@@ -67,17 +67,17 @@ def refusal(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("tables", [".", "SUNAttributeDB"])
-@pytest.mark.parametrize("pictures", ["images", "SUNAttributeDB_Images", "."])
-def test_classes_are_folders_and_their_vectors_mean_votes(tmp_path, tables, pictures) -> None:
-    sun = load_dataset(f"sun={write_sun(tmp_path, tables=tables, pictures=pictures)}")
+@pytest.mark.parametrize("images", ["images", "SUNAttributeDB_Images", "."])
+def test_classes_are_folders_and_their_vectors_mean_votes(tmp_path, tables, images) -> None:
+    sun = load_dataset(f"sun={write_sun(tmp_path, tables=tables, images=images)}")
     assert sun.classes.names == NAMES
     assert sun.classes.attribute_names == ("sailing", "driving")
     expected = [VOTES[:2].mean(0), VOTES[4:6].mean(0), VOTES[2:4].mean(0), VOTES[6:].mean(0)]
     np.testing.assert_allclose(sun.classes.vectors, expected)
     order = [0, 1, 4, 5, 2, 3, 6, 7, 8]  # by class, and in a class as images.mat lists them
-    assert list(sun.pictures.names) == [PICTURES[i] for i in order]
+    assert list(sun.images.names) == [IMAGES[i] for i in order]
     assert sun.evaluation_labels(np.arange(9)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 3]
-    assert [sun.pictures.load(i).getpixel((0, 0))[0] for i in range(9)] == [9 * i for i in order]
+    assert [sun.images.load(i).getpixel((0, 0))[0] for i in range(9)] == [9 * i for i in order]
 
 
 def test_lists_of_classes_give_the_pure_and_the_standard_split(tmp_path) -> None:
@@ -104,18 +104,18 @@ def test_att_splits_of_another_order_number_or_class_is_refused(tmp_path) -> Non
     write_att_splits(write_sun(tmp_path), unseen=[2, 3])
     assert "seen and unseen classes overlap" in refusal(tmp_path)
     write_att_splits(tmp_path, unseen=[3, 4], n_samples=10)
-    assert "splits 10 pictures" in refusal(tmp_path)
+    assert "splits 10 images" in refusal(tmp_path)
     write_att_splits(tmp_path, unseen=[3, 4], names=("abbey", "bar", *NAMES[2:]))
     assert "only it has bar, only the folder has bus_depot_outdoor" in refusal(tmp_path)
 
 
-def test_pictures_that_are_not_there_are_named(tmp_path) -> None:
+def test_images_that_are_not_there_are_named(tmp_path) -> None:
     write_sun(tmp_path)
-    (tmp_path / "images" / PICTURES[3]).unlink()
-    assert f"lacks 1 of the 9 pictures that images.mat lists: {PICTURES[3]}" in refusal(tmp_path)
+    (tmp_path / "images" / IMAGES[3]).unlink()
+    assert f"lacks 1 of the 9 images that images.mat lists: {IMAGES[3]}" in refusal(tmp_path)
     shutil.rmtree(tmp_path / "images")
     message = refusal(tmp_path)
-    assert "no pictures in" in message
+    assert "no images in" in message
     assert "xlsa17=DIR" in message
 
 
@@ -126,23 +126,23 @@ BAD = {
     ),
     "no split": (lambda d: (d / "testclasses.txt").unlink(), "nothing tells .* unseen"),
     "another variable": (
-        lambda d: savemat(d / "images.mat", {"pictures": cells(PICTURES)}),
+        lambda d: savemat(d / "images.mat", {"photos": cells(IMAGES)}),
         "images.mat lacks the variable images",
     ),
-    "votes for fewer pictures": (
+    "votes for fewer images": (
         lambda d: savemat(d / "attributeLabels_continuous.mat", {"labels_cv": VOTES[1:]}),
-        r"shape \(8, 2\), but there are 9 pictures in images.mat and 2 attributes",
+        r"shape \(8, 2\), but there are 9 images in images.mat and 2 attributes",
     ),
     "votes on more attributes": (
         lambda d: savemat(d / "attributes.mat", {"attributes": cells(["sailing"])}),
-        r"shape \(9, 2\), but there are 9 pictures in images.mat and 1 attributes",
+        r"shape \(9, 2\), but there are 9 images in images.mat and 1 attributes",
     ),
-    "a picture listed twice": (
-        lambda d: savemat(d / "images.mat", {"images": cells([*PICTURES[:-1], PICTURES[0]])}),
-        "lists a picture more than once: a/abbey/sun_b.jpg",
+    "an image listed twice": (
+        lambda d: savemat(d / "images.mat", {"images": cells([*IMAGES[:-1], IMAGES[0]])}),
+        "lists an image more than once: a/abbey/sun_b.jpg",
     ),
-    "a picture outside the classes": (
-        lambda d: savemat(d / "images.mat", {"images": cells([*PICTURES[:-1], "a/sun_x.jpg"])}),
+    "an image outside the classes": (
+        lambda d: savemat(d / "images.mat", {"images": cells([*IMAGES[:-1], "a/sun_x.jpg"])}),
         "'a/sun_x.jpg' is not in a class folder",
     ),
     "votes that are not finite": (
@@ -165,7 +165,7 @@ def test_bad_input_is_named_in_one_line(tmp_path, case) -> None:
 
 
 def test_real_split_lies_where_class_order_has_the_unseen_classes(real_data, tmp_path) -> None:
-    """With twenty made-up pictures for each of the 717 real class names."""
+    """With twenty made-up images for each of the 717 real class names."""
     published = real_data / "xlsa17" / "SUN"
     for name in ("att_splits.mat", "testclasses.txt", "trainvalclasses.txt", "valclasses1.txt"):
         shutil.copy(published / name, tmp_path)

@@ -152,7 +152,7 @@ def test_candidates_that_are_no_positions_are_named(wrong):
 def test_samples_of_another_width_are_named():
     with pytest.raises(InvalidInput, match="projected has 2 columns, but prototypes 3"):
         cosine_scores(np.ones((1, 2)), np.ones((4, 3)))
-    with pytest.raises(InvalidInput, match="k must be at least 1"):
+    with pytest.raises(InvalidInput, match="k must be a whole number from 1"):
         ranked(np.ones((1, 2)), 0)
 
 
@@ -209,14 +209,14 @@ def test_names_of_classes_are_all_of_one_kind_and_differ():
 
 
 def test_semantics_of_every_kind_become_names_and_vectors():
-    by_map = KnownClasses.of({"asp": [1, 2], "lynx": [3, 4]}, np.array(["asp"]))
+    by_map = KnownClasses.from_labels({"asp": [1, 2], "lynx": [3, 4]}, np.array(["asp"]))
     assert by_map.names.tolist() == ["asp", "lynx"]
     np.testing.assert_array_equal(by_map.vectors, [[1, 2], [3, 4]])
-    by_row = KnownClasses.of([[1.0], [2.0], [5.0]], np.array([0]))
+    by_row = KnownClasses.from_labels([[1.0], [2.0], [5.0]], np.array([0]))
     assert by_row.names.tolist() == [0, 1, 2]
-    without = KnownClasses.of(None, np.array(["b", "a", "b"]))
+    without = KnownClasses.from_labels(None, np.array(["b", "a", "b"]))
     assert without.names.tolist() == ["a", "b"]
     np.testing.assert_array_equal(without.vectors, np.eye(2))
     for wrong in ([1.0, 2.0], np.empty((0, 3)), np.empty((3, 0))):
         with pytest.raises(InvalidInput, match="semantics must be a matrix"):
-            KnownClasses.of(wrong, np.array([0]))
+            KnownClasses.from_labels(wrong, np.array([0]))

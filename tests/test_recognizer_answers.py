@@ -1,4 +1,4 @@
-"""What a recognizer says of pictures, against the parts it is made of and formulas in NumPy."""
+"""What a recognizer says of images, against the parts it is made of and formulas in NumPy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 from PIL import Image
 
 import zerokin
-from own_pictures import critters, fitted, pictures_of, plain, write_critter_folder
+from own_images import critters, fitted, images_of, plain, write_critter_folder
 from zerokin.errors import InvalidInput
 from zerokin.recognizer import UnreadableImage
-from zerokin.recognizer.confidence import answer
+from zerokin.recognizer.confidence import ANYTHING, NONE_OF_THESE, predict_selectively
+from zerokin.recognizer.confidence.novelty import typicality
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +73,17 @@ def test_hedged_answers_are_those_of_the_classifier_and_its_calibration(
     recognizer, files, kind, max_risk
 ):
     given = recognizer.recognize(files, candidates=kind, max_risk=max_risk)
-    expected = answer(
-        recognizer.classifier,
-        features_of(recognizer, files),
-        recognizer.calibrations[kind],
-        max_risk=max_risk,
-    )
-    assert [a.name for a in given] == [a.name for a in expected]
-    assert [a.selective.layer for a in given] == [a.layer for a in expected]
-    assert [a.out_of_distribution for a in given] == [a.layer is None for a in expected]
+    calibration, tree = recognizer.calibrations[kind], recognizer.hierarchy
+    scores = recognizer.classifier.decision_function(features_of(recognizer, files))
+    chosen = np.flatnonzero(~recognizer.seen) if kind == "unseen" else np.arange(len(tree.names))
+    expected = predict_selectively(scores[:, chosen], tree, chosen, calibration, max_risk)
+    novel = calibration.novelty.rejects(typicality(scores)).tolist()
+    assert [a.out_of_distribution for a in given] == novel
+    names = [tree.names, *(tree.node_names(1 + at) for at in range(tree.n_layers)), (ANYTHING,)]
+    for row, answer in enumerate(given):
+        layer, node = int(expected.layer[row]), int(expected.node[row])
+        assert answer.name == (NONE_OF_THESE if novel[row] else names[layer][node])
+        assert answer.selective.layer == (None if novel[row] else layer)
 
 
 def test_something_else_is_none_of_these(recognizer):
@@ -91,7 +94,7 @@ def test_something_else_is_none_of_these(recognizer):
     assert recognizer.recognize(odd)[0].out_of_distribution == outlying
 
 
-def test_pictures_may_be_paths_images_arrays_or_pictures(recognizer, folder, files):
+def test_images_may_be_paths_images_arrays_or_images(recognizer, folder, files):
     images = [Image.open(file) for file in files]
     arrays = [np.asarray(image.convert("RGB")) for image in images]
     dataset = zerokin.load_dataset(f"folder={folder}")
@@ -99,11 +102,11 @@ def test_pictures_may_be_paths_images_arrays_or_pictures(recognizer, folder, fil
     for given in (map(str, files), images, arrays, np.stack(arrays)):
         assert plain(recognizer.recognize(given)) == expected
     assert plain(recognizer.recognize(files[0])) == plain(recognizer.recognize(images[0]))
-    assert len(recognizer.recognize(dataset.pictures)) == len(dataset)
+    assert len(recognizer.recognize(dataset.images)) == len(dataset)
     assert recognizer.recognize([]) == []
 
 
-def test_unreadable_pictures_are_named_and_the_others_answered(recognizer, tmp_path, files):
+def test_unreadable_images_are_named_and_the_others_answered(recognizer, tmp_path, files):
     broken = tmp_path / "broken.jpg"
     broken.write_bytes(files[0].read_bytes()[:60])
     missing = tmp_path / "missing.png"
@@ -113,7 +116,7 @@ def test_unreadable_pictures_are_named_and_the_others_answered(recognizer, tmp_p
     assert given[3].to_dict() == {
         "image": str(missing),
         "picture": str(missing),
-        "error": f"cannot read picture {missing}: No such file or directory",
+        "error": f"cannot read image {missing}: No such file or directory",
     }
     assert plain([given[0], given[2]]) == plain(recognizer.recognize(files[:2]))
     with pytest.raises(InvalidInput, match=r"broken\.jpg cannot be decoded"):
@@ -143,22 +146,22 @@ def test_bias_moves_answers_between_seen_and_unseen(recognizer, files):
     assert [a.best.name for a in towards] == [a.best.name for a in unseen]
 
 
-def test_candidates_and_numbers_are_checked_before_any_picture(recognizer):
+def test_candidates_and_numbers_are_checked_before_any_image(recognizer):
     for options, line in [
         ({"candidates": ["willow prancett"]}, "did you mean 'willow prancet'"),
         ({"candidates": "unsen"}, "did you mean 'unseen'"),
         ({"candidates": []}, "leaves no class"),
         ({"k": 0}, "k must be a whole number from 1"),
-        ({"max_risk": 2}, "max_risk must lie between 0 and 1"),
-        ({"unseen_bias": float("nan")}, "unseen_bias must be a finite number"),
+        ({"max_risk": 2}, "max_risk must be a number from 0 to 1"),
+        ({"unseen_bias": float("nan")}, "unseen_bias must be a number from -100 to 100"),
     ]:
         with pytest.raises(InvalidInput, match=line):
             recognizer.recognize_stream(["nowhere.jpg"], **options)
-    with pytest.raises(InvalidInput, match="picture 1 is a int"):
+    with pytest.raises(InvalidInput, match="image 1 is a int"):
         recognizer.recognize([3])
     with pytest.raises(InvalidInput, match="not int"):
         recognizer.recognize(3)
-    with pytest.raises(InvalidInput, match=r"picture 1 must be uint8 of shape"):
+    with pytest.raises(InvalidInput, match=r"image 1 must be uint8 of shape"):
         recognizer.recognize([np.zeros((4, 4), np.uint8)])
 
 
@@ -176,10 +179,10 @@ def test_answers_are_json_with_examples_of_kin(recognizer, files):
     for one in kin:
         assert len(one["examples"]) == 3
         head, data = one["examples"][0].split(",")
-        picture = Image.open(io.BytesIO(b64decode(data)))
+        image = Image.open(io.BytesIO(b64decode(data)))
         assert head == "data:image/jpeg;base64"
-        assert picture.format == "JPEG"
-        assert max(picture.size) <= 160
+        assert image.format == "JPEG"
+        assert max(image.size) <= 160
 
 
 def test_an_added_class_is_told_by_attributes_as_by_its_vector(folder, files):
@@ -190,8 +193,8 @@ def test_an_added_class_is_told_by_attributes_as_by_its_vector(folder, files):
     some = {name: value for name, value in attributes.items() if value}
     one.add_class("new one", attributes=some)
     other.add_class("new one", vector=vector)
-    pictures = pictures_of(position, 3) + [Image.open(file) for file in files]
-    assert plain(one.recognize(pictures)) == plain(other.recognize(pictures))
+    images = images_of(position, 3) + [Image.open(file) for file in files]
+    assert plain(one.recognize(images)) == plain(other.recognize(images))
     assert one.classes.names[-1] == "new one"
     assert not one.seen[-1]
 

@@ -1,4 +1,4 @@
-"""From pictures to a recognizer: what is learned from what, and what has no say."""
+"""From images to a recognizer: what is learned from what, and what has no say."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 from PIL import Image
 
 import zerokin
-from own_pictures import SMALL, fitted, plain, write_critter_folder
+from feature_bundles import fit_answers
+from own_images import SMALL, fitted, plain, write_critter_folder
 from zerokin import ZeroShotClassifier
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.training import Recipe
 from zerokin.metrics.accuracy import per_class_top1
 from zerokin.recognizer import fit_recognizer
-from zerokin.recognizer.confidence.fitting import fit_answers
-from zerokin.recognizer.fold_features import FoldFeatures
+from zerokin.recognizer.network_features import FoldFeatures
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def recognizer(folder):
 
 
 def features_of(recognizer, dataset):
-    return recognizer.learner.transform(dataset.pictures)
+    return recognizer.learner.transform(dataset.images)
 
 
 def test_the_classifier_is_the_one_that_features_alone_would_give(folder, recognizer):
@@ -51,7 +51,7 @@ def test_the_classifier_is_the_one_that_features_alone_would_give(folder, recogn
     assert calibration.novelty == recognizer.calibrations["unseen"].novelty
 
 
-def test_metrics_of_test_pictures_are_those_of_its_answers(folder, recognizer):
+def test_metrics_of_test_images_are_those_of_its_answers(folder, recognizer):
     dataset = zerokin.load_dataset(f"folder={folder}")
     names = np.array(dataset.classes.names)
     split, found = dataset.split, recognizer.metrics["test"]
@@ -60,7 +60,7 @@ def test_metrics_of_test_pictures_are_those_of_its_answers(folder, recognizer):
         (split.test_unseen, "all", "unseen_among_all"),
         (split.test_seen, "all", "seen_among_all"),
     ):
-        files = [folder / dataset.pictures.names[row] for row in rows]
+        files = [folder / dataset.images.names[row] for row in rows]
         answers = recognizer.recognize(files, candidates=candidates, k=1)
         named = dataset.classes.index([answer.best.name for answer in answers])
         assert found[metric] == pytest.approx(
@@ -69,7 +69,7 @@ def test_metrics_of_test_pictures_are_those_of_its_answers(folder, recognizer):
     assert found["harmonic_mean"] <= max(found["seen_among_all"], found["unseen_among_all"])
 
 
-def test_test_pictures_have_no_say(folder, recognizer, tmp_path):
+def test_test_images_have_no_say(folder, recognizer, tmp_path):
     changed = shutil.copytree(folder, tmp_path / "animals")
     for path in (changed / "test").glob("*/*.png"):
         Image.new("RGB", (50, 50), "blue").save(path)
@@ -80,7 +80,7 @@ def test_test_pictures_have_no_say(folder, recognizer, tmp_path):
     assert np.array_equal(other.classifier.prototypes_, recognizer.classifier.prototypes_)
 
 
-def test_without_test_pictures_nothing_is_measured(folder, recognizer, tmp_path):
+def test_without_test_images_nothing_is_measured(folder, recognizer, tmp_path):
     changed = shutil.copytree(folder, tmp_path / "animals")
     shutil.rmtree(changed / "test")
     other = fitted(changed)
@@ -97,7 +97,7 @@ def test_choosing_hyper_parameters_is_better_on_the_folds(folder, recognizer):
 
 
 def test_with_few_classes_it_says_what_it_does_without(tmp_path):
-    few = write_critter_folder(tmp_path / "few", n_seen=4, n_unseen=2, n_pictures=2, n_test=1)
+    few = write_critter_folder(tmp_path / "few", n_seen=4, n_unseen=2, n_images=2, n_test=1)
     dataset = zerokin.load_dataset(f"folder={few}")
     with pytest.warns(ZerokinWarning, match="too few seen classes"):
         recognizer = fit_recognizer(dataset, learner=SMALL, quiet=True)
@@ -112,9 +112,9 @@ def test_with_few_classes_it_says_what_it_does_without(tmp_path):
     assert "no probabilities" in next((tmp_path / "bundle").glob("v-*/README.md")).read_text()
 
 
-def test_what_is_no_picture_or_has_one_class_is_refused(folder):
+def test_what_is_no_image_or_has_one_class_is_refused(folder):
     dataset = zerokin.load_dataset(f"folder={folder}")
-    with pytest.raises(InvalidInput, match="holds features, not pictures"):
+    with pytest.raises(InvalidInput, match="learner and finetune are for images"):
         fit_recognizer(dataset.with_inputs(np.ones((len(dataset), 3))), learner=SMALL)
     with pytest.raises(InvalidInput, match="did you mean 'backbone'"):
         fit_recognizer(dataset, learner={"backbon": "conv4"})
@@ -248,8 +248,8 @@ def test_a_taxonomy_may_give_the_superclasses_and_classes_still_join(folder, tmp
 
 
 def test_python_and_the_command_fine_tune_alike():
-    from zerokin.recognizer.fitting import FINE_TUNING, _network
+    from zerokin.recognizer.network_features import FINE_TUNING, own_learner
 
-    recipe = _network(None, finetune=True)[0].recipe
+    recipe = own_learner(None, finetune=True)[0].recipe
     assert {name: getattr(recipe, name) for name in FINE_TUNING} == dict(FINE_TUNING)
-    assert _network({"recipe": Recipe(lr=0.5)}, finetune=True)[0].recipe.lr == 0.5
+    assert own_learner({"recipe": Recipe(lr=0.5)}, finetune=True)[0].recipe.lr == 0.5

@@ -1,4 +1,4 @@
-"""Pictures of an ablation: what they are made from, and that they are drawn."""
+"""Images of an ablation: what they are made from, and that they are drawn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def row(method, setting, seed, **metrics):
 def test_panels_hold_every_seed_by_setting_and_by_shots():
     rows = [
         row("a", "pure", 0, per_class_top1=60.0),
-        row("a", "generalised", 0, harmonic_mean=50.0, ausuc=0.4),
+        row("a", "generalized", 0, harmonic_mean=50.0, ausuc=0.4),
         row("a", "pure", 1, per_class_top1=62.0),
         row("b", "pure", 0, per_class_top1=70.0),
         row("b", "few-shot", 0, top1=55.0, shots=5, way=5),
@@ -33,16 +33,16 @@ def test_panels_hold_every_seed_by_setting_and_by_shots():
     assert shots == {"b": [55.0]}
 
 
-def coloured_columns(path, colour):
+def colored_columns(path, color):
     pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
-    near = (np.abs(pixels - colour).sum(axis=2) < 12).any(axis=0)
+    near = (np.abs(pixels - color).sum(axis=2) < 12).any(axis=0)
     return int(near.sum())
 
 
 def test_bars_are_as_long_as_their_figures(tmp_path):
     draw_bars({"pure": {"half": [40.0], "whole": [80.0]}}, tmp_path / "bars.png")
     best, other = (
-        coloured_columns(tmp_path / "bars.png", colour) for colour in ((213, 94, 0), (0, 114, 178))
+        colored_columns(tmp_path / "bars.png", color) for color in ((213, 94, 0), (0, 114, 178))
     )
     assert best / other == pytest.approx(2, rel=0.03)
 

@@ -1,4 +1,4 @@
-"""Normalisation of features against the formulas written plainly."""
+"""Normalization of features against the formulas written plainly."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def test_whitening_is_the_inverse_root_of_the_shrunken_within_class_scatter():
 
 
 def test_steps_are_learned_on_training_features_and_applied_in_order():
-    normaliser = FeatureScaler("power-centre-whiten2-unit")
-    trained = normaliser.fit_transform(F, LABELS)
+    normalizer = FeatureScaler("power-center-whiten2-unit")
+    trained = normalizer.fit_transform(F, LABELS)
     root = np.sign(F) * abs(F) ** 0.5
     mean = root.mean(axis=0)
     matrix = whitening(root - mean, LABELS, shrinkage=2)
     moved = (np.sign(NEW) * abs(NEW) ** 0.5 - mean) @ matrix
     expected = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-    np.testing.assert_allclose(normaliser.transform(NEW), expected, rtol=1e-10)
-    np.testing.assert_allclose(normaliser.transform(F), trained, rtol=1e-10)
+    np.testing.assert_allclose(normalizer.transform(NEW), expected, rtol=1e-10)
+    np.testing.assert_allclose(normalizer.transform(F), trained, rtol=1e-10)
 
 
 def test_order_of_samples_and_names_of_classes_do_not_matter():
@@ -56,7 +56,7 @@ def test_none_changes_nothing_and_zero_rows_stay():
 
 def test_float32_stays_float32():
     small = F.astype(np.float32)
-    assert FeatureScaler("power-centre-whiten1-unit").fit_transform(small, LABELS).dtype == "f4"
+    assert FeatureScaler("power-center-whiten1-unit").fit_transform(small, LABELS).dtype == "f4"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_float32_stays_float32():
         ("whiten", "lacks its amount"),
         ("whiten0-unit", "lacks its amount above 0"),
         ("unit2", "takes no amount"),
-        ("", "unknown normalisation step ''"),
+        ("", "unknown normalization step ''"),
     ],
 )
 def test_wrong_steps_are_named(steps, line):

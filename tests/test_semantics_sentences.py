@@ -168,7 +168,7 @@ def test_absent_parts_are_named(monkeypatch, tmp_path):
         ("zebra", {}, "not the one text 'zebra'"),
         (["zebra", "  ", "whale", ""], {}, "1, 3"),
         ([], {}, "all"),
-        (["zebra"], {"batch_size": 0}, "batch_size=0"),
+        (["zebra"], {"batch_size": 0}, "batch_size must be a whole number from 1: got 0"),
     ],
 )
 def test_texts_that_cannot_be_encoded_are_refused(texts, options, said):

@@ -159,9 +159,9 @@ def test_failed_training_leaves_the_old_file(toy_corpus, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("corpus", "options", "said"),
     [
-        (["a b"], {"dimension": 0}, "dimension=0"),
-        (["a b"], {"negative": 0}, "negative=0"),
-        (["a b"], {"epochs": -1}, "epochs=-1"),
+        (["a b"], {"dimension": 0}, "dimension must be a whole number from 1 to 100,000: got 0"),
+        (["a b"], {"negative": 0}, "negative must be a whole number from 1 to 1,000,000: got 0"),
+        (["a b"], {"epochs": -1}, "epochs must be a whole number from 1 to 1,000,000: got -1"),
         (["a b"], {}, "no word that occurs 5 times"),
         ([], {"min_count": 1}, "no word that occurs 1 times"),
         ((line for line in ["a b"]), {}, "only once"),

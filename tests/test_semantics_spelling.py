@@ -40,7 +40,7 @@ def test_every_spelling_one_edit_away_is_found():
             for other in vocabulary:
                 near = NearSpellings([word])
                 near.offer(other, other)
-                found = near.of(word) == [other]
+                found = near.find(word) == [other]
                 assert found or other not in expected
                 assert not found or 1 <= recursive_distance(word, other) <= 2
 
@@ -49,8 +49,8 @@ def test_the_nearest_come_first_and_the_earlier_of_equals():
     near = NearSpellings(["albatross", "gull"])
     for word in ["albatrs", "Albatros", "albatroz", "albatrosss", "ALBATROS", "gul", "gulls"]:
         near.offer(word.lower(), word)
-    assert near.of("albatross") == ["Albatros", "albatrosss", "albatrs"]
-    assert near.of("gull") == ["gul", "gulls"]
+    assert near.find("albatross") == ["Albatros", "albatrosss", "albatrs"]
+    assert near.find("gull") == ["gul", "gulls"]
 
 
 def test_words_found_are_looked_for_no_more():
@@ -58,15 +58,15 @@ def test_words_found_are_looked_for_no_more():
     near.discard("gull")
     near.discard("unheard")
     near.offer("gul", "gul")
-    assert near.of("gull") == []
-    assert near.of("gulf") == ["gul"]
+    assert near.find("gull") == []
+    assert near.find("gulf") == ["gul"]
 
 
 def test_short_words_allow_one_slip():
     near = NearSpellings(["bat"])
     for word in ["b", "at", "bats", "boat", "but"]:
         near.offer(word, word)
-    assert near.of("bat") == ["at", "bats", "boat"]
+    assert near.find("bat") == ["at", "bats", "boat"]
 
 
 def test_names_of_the_data_sets_are_split_into_words():

@@ -63,3 +63,82 @@ def test_the_last_two_trials_keep_what_they_used_however_large():
 def test_bytes_of_an_array_that_stands_twice_count_once():
     array = np.zeros(9)
     assert count_bytes((array, {"same": array}, "text", None)) == array.nbytes
+
+
+def test_bytes_are_those_of_the_results_that_are_kept():
+    """A bound of three results: each further trial drops the oldest, and the count stays true."""
+    rng = np.random.default_rng(3)
+    data = rng.normal(size=int(rng.integers(50, 90)))
+    memo = Memo(max_bytes=3 * data.nbytes)
+    assert (memo.nbytes, len(memo)) == (0, 0)
+    for trial in range(9):
+        memo.start_trial()
+        memo(double, data, times=float(trial))
+        kept = min(trial + 1, 3)  # as much as the bound allows, and no less
+        assert (len(memo), memo.nbytes) == (kept, kept * data.nbytes)
+    calls = []
+
+    def noted(array, times):
+        calls.append(times)
+        return array * times
+
+    for times in (1.0, 2.0, 3.0, 1.0, 4.0, 1.0, 2.0):
+        memo.start_trial()
+        memo(noted, data, times)
+    # 1.0 was used in between, so that 2.0 was the one to go.
+    assert calls == [1.0, 2.0, 3.0, 4.0, 2.0]
+
+
+def test_what_was_made_of_a_dropped_result_goes_with_it():
+    """By position or by name, at any depth; what was made of something else stays."""
+
+    def add(array, *, other):
+        return array + other
+
+    data, more = np.ones(301), np.zeros(301)
+    memo = Memo(max_bytes=5 * data.nbytes)
+    first = memo(double, data)
+    second = memo(add, more, other=first)
+    memo(double, second, times=7.0)
+    memo(double, more, times=5.0)
+    memo.start_trial()
+    memo(double, more, times=5.0)  # used again, and so kept
+    memo.start_trial()
+    memo.start_trial()
+    memo(double, more, times=8.0)
+    assert len(memo) == 5
+    memo(double, more, times=9.0)
+    assert len(memo) == 3
+    assert memo.nbytes == 3 * data.nbytes
+    assert memo(add, more, other=first) is not second
+
+
+def test_plain_results_hold_on_to_nothing():
+    """Equal numbers as result and as argument are not the same thing."""
+
+    def count(array):
+        return len(array)
+
+    data, large = np.ones(7), np.ones(400)
+    memo = Memo(max_bytes=large.nbytes)
+    memo(count, data)
+    other = memo(double, large, times=7)
+    memo.start_trial()
+    assert memo(double, large, times=7) is other
+    memo.start_trial()
+    memo.start_trial()
+    assert memo(double, large, times=7) is other
+    memo(double, large, times=8)  # over the bound: the count is the oldest and goes, alone
+    assert len(memo) == 2
+
+
+def test_bytes_are_found_inside_whatever_holds_them():
+    class Held:
+        def __init__(self, inside):
+            self.inside = inside
+
+    one, other = np.zeros(5), np.zeros((3, 2), dtype=np.float32)
+    nested = Held([{"a": one}, (other, Held(one))])
+    nested.itself = nested
+    assert count_bytes(nested) == one.nbytes + other.nbytes
+    assert count_bytes([3, "text", 2.5, True, None]) == 0

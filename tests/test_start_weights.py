@@ -99,12 +99,12 @@ def test_scores_of_another_share_do_not_tell_which_epoch_is_best(critters, tmp_p
 def test_a_saved_network_is_not_mixed_again(critters, tmp_path):
     half = learner(0.5, epochs=1).fit(critters)
     half.save(tmp_path / "model")
-    pictures = np.stack([critters.pictures.array(index) for index in range(4)])
+    images = np.stack([critters.images.array(index) for index in range(4)])
     again = zerokin.FeatureLearner.load(tmp_path / "model", device="cpu")
-    np.testing.assert_array_equal(again.transform(pictures), half.transform(pictures))
+    np.testing.assert_array_equal(again.transform(images), half.transform(images))
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, True, "half", float("nan")])
 def test_what_is_no_share_is_refused(share):
-    with pytest.raises(InvalidInput, match="start_interpolation must be from 0 to 1"):
+    with pytest.raises(InvalidInput, match="start_interpolation must be a number from 0 to 1"):
         learner(share)

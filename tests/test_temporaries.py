@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from own_pictures import fitted, write_critter_folder
+from own_images import fitted, write_critter_folder
 from zerokin import ZeroShotClassifier, temporaries
 from zerokin.files import replacing, replacing_folder
 from zerokin.temporaries import part_of, remove_leftovers
@@ -135,7 +135,7 @@ def test_files_and_folders_have_the_rights_that_the_umask_leaves(tmp_path, umask
     with replacing_folder(tmp_path / "folder") as temporary:
         (temporary / "inner").mkdir()
         save_file({"x": np.zeros(2)}, temporary / "inner" / "b.safetensors")
-    recognizer = fitted(write_critter_folder(tmp_path / "own", n_seen=3, n_unseen=1, n_pictures=2))
+    recognizer = fitted(write_critter_folder(tmp_path / "own", n_seen=3, n_unseen=1, n_images=2))
     recognizer.save(tmp_path / "bundle")
     recognizer.learner.save(tmp_path / "network")
     recognizer.classifier.save(tmp_path / "classifier")

@@ -117,7 +117,7 @@ def other_labels():
         ({"seed": 3}, "seed 0 there, 3 here"),
         ({"augmentation": Augmentation(area=(0.2, 1))}, r"augmentation\.area \[0\.5, 1\.0\] there"),
         ({"ema_decay": 0.9}, r"ema_decay 0\.0 there, 0\.9 here"),
-        ({"shown": source(20), "labels": targets(20)}, "pictures 24 there, 20 here"),
+        ({"shown": source(20), "labels": targets(20)}, "images 24 there, 20 here"),
         ({"labels": other_labels()}, "targets [0-9a-f]+ there"),
         ({"made": network(head="superclass-heads")}, "parameters [0-9]+ there"),
     ],
@@ -138,11 +138,11 @@ def test_a_checkpoint_of_other_semantics_is_refused(tmp_path):
 
 def test_statistics_inside_a_head_are_not_its_semantics(tmp_path):
     made = network(head="end-to-end")
-    made.head.standardise = torch.nn.BatchNorm1d(8, affine=False)
+    made.head.standardize = torch.nn.BatchNorm1d(8, affine=False)
     learn(tmp_path, made=made)
-    made.head.standardise.running_mean.fill_(3.0)
+    made.head.standardize.running_mean.fill_(3.0)
     learn(tmp_path, made=made)
-    assert (made.head.standardise.running_mean == 0).all()  # as the checkpoint has it
+    assert (made.head.standardize.running_mean == 0).all()  # as the checkpoint has it
 
 
 def test_a_finished_training_comes_back_at_once(tmp_path):

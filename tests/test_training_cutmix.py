@@ -1,4 +1,4 @@
-"""Patches of other pictures, and labels that share the loss by their area."""
+"""Patches of other images, and labels that share the loss by their area."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from training_parts import (
 from zerokin.errors import InvalidInput
 from zerokin.features.input import training_view
 from zerokin.features.training import train
-from zerokin.features.training.cutmix import CutMixBox, apply_cutmix, draw_cutmix_box, neighbours
+from zerokin.features.training.cutmix import CutMixBox, apply_cutmix, draw_cutmix_box, neighbors
 from zerokin.features.training.rng import augmentation_generator
 from zerokin.features.training.run import TrainingRun
 
@@ -76,7 +76,7 @@ def test_pixels_come_from_the_other_one_of_the_pair():
         expected[k, :, 1:3, 2:5] = view[other, :, 1:3, 2:5]
     assert np.array_equal(found, expected)
     assert torch.equal(view, given)
-    assert neighbours(torch.empty(4, 0)).shape == (4, 0)  # no superclass layers
+    assert neighbors(torch.empty(4, 0)).shape == (4, 0)  # no superclass layers
 
 
 @pytest.mark.parametrize("options", [{}, {"rotation_weight": 0.7}])
@@ -97,7 +97,7 @@ def test_the_loss_is_shared_by_area_between_the_labels_of_both(options):
     mixed[:, :, y, x] = view[[1, 0, 3, 2, 5, 4]][:, :, y, x]
     share = np.mean(mixed != view) if box.share(SIDE) else 0.0
     assert 0.01 < share < 0.99
-    if options:  # the whole picture is turned, box and all
+    if options:  # the whole image is turned, box and all
         quarters = (0, 1, 0, 2, 0, 3)
         mixed = np.stack(
             [np.rot90(v, k, axes=(1, 2)) for v, k in zip(mixed, quarters, strict=True)]
@@ -126,10 +126,10 @@ def test_the_loss_is_shared_by_area_between_the_labels_of_both(options):
 def test_parts_of_a_batch_add_up_to_it():
     ends = []
     for accumulation in (1, 3):
-        learned = network(normalised=False)
+        learned = network(normalized=False)
         learn(learned, recipe(accumulation=accumulation, cutmix_prob=0.8, batch_size=12, lr=0.05))
         ends.append(weights(learned))
-    plain = network(normalised=False)
+    plain = network(normalized=False)
     learn(plain, recipe(batch_size=12, lr=0.05))
     assert furthest(ends[0], weights(plain)) > 1e-3
     assert furthest(*ends) < 1e-6

@@ -31,8 +31,8 @@ from zerokin.features.training.rng import augmentation_generator
 from zerokin.features.training.run import TrainingRun
 
 
-def learn(learned, settings, labelled=None, **options):
-    given = source(), labelled or targets(), settings
+def learn(learned, settings, labeled=None, **options):
+    given = source(), labeled or targets(), settings
     return train(learned, *given, **{"device": "cpu", "quiet": True, **options})
 
 
@@ -116,8 +116,8 @@ def test_a_teacher_alone_makes_labels_of_classes_meaningless():
     ends = []
     for shift in (0, 1):
         learned = network(head="classes")
-        labelled = Targets(np.roll(labels(24), shift), targets().layers)
-        learn(learned, taught(distillation=1.0), labelled, teacher=trained_teacher())
+        labeled = Targets(np.roll(labels(24), shift), targets().layers)
+        learn(learned, taught(distillation=1.0), labeled, teacher=trained_teacher())
         ends.append(weights(learned))
     assert furthest(ends[0], weights(network(head="classes"))) > 1e-2
     assert furthest(*ends) == 0
@@ -150,11 +150,11 @@ def test_a_teacher_computes_with_the_numbers_of_the_one_it_teaches():
 def test_parts_of_a_batch_add_up_to_it(cut):
     ends = []
     for accumulation in (1, cut):
-        learned = network(normalised=False)
+        learned = network(normalized=False)
         settings = taught(accumulation=accumulation, rotation_weight=0.8, batch_size=12, lr=0.05)
         learn(learned, settings, teacher=trained_teacher())
         ends.append(weights(learned))
-    assert furthest(ends[0], weights(network(normalised=False))) > 1e-2
+    assert furthest(ends[0], weights(network(normalized=False))) > 1e-2
     assert furthest(*ends) < 1e-6
 
 
@@ -207,20 +207,20 @@ def test_a_learner_is_taught_by_another_and_saved_without_what_only_training_nee
     teacher = made()
     student = made(distillation=0.5, rotation_weight=0.5, seed=1)
     noise = np.random.default_rng(0).integers(0, 256, (len(critters), 16, 16, 3))
-    pictures = open_source(noise.astype(np.uint8), 16, quiet=True)  # quicker than drawing critters
+    images = open_source(noise.astype(np.uint8), 16, quiet=True)  # quicker than drawing critters
     with pytest.raises(InvalidInput, match="the teacher is not fitted yet"):
-        student.fit(critters, source=pictures, teacher=teacher)
-    teacher.fit(critters, source=pictures)
+        student.fit(critters, source=images, teacher=teacher)
+    teacher.fit(critters, source=images)
     with pytest.raises(InvalidInput, match="there is a teacher, but distillation is 0"):
-        made().fit(critters, source=pictures, teacher=teacher)
-    student.fit(critters, source=pictures, teacher=teacher)
+        made().fit(critters, source=images, teacher=teacher)
+    student.fit(critters, source=images, teacher=teacher)
     assert {"classes", "distillation", "rotation"} < student.history_[0].loss.keys()
     student.save(tmp_path)
     assert not [k for k in read_weights(tmp_path / "network.safetensors") if "rotation" in k]
     assert json.loads((tmp_path / "features.json").read_text())["recipe"]["rotation_weight"] == 0.5
     again = FeatureLearner.load(tmp_path, device="cpu")
     assert again.recipe == student.recipe
-    shown = pictures.select(np.arange(3))
+    shown = images.select(np.arange(3))
     assert np.array_equal(again.transform(shown), student.transform(shown))
 
 

@@ -1,4 +1,4 @@
-"""Manifold mixup: hidden states and losses of two pictures, interpolated alike."""
+"""Manifold mixup: hidden states and losses of two images, interpolated alike."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from training_parts import (
 from zerokin.errors import InvalidInput
 from zerokin.features.input import training_view
 from zerokin.features.networks import FeatureNetwork, HierarchyHead, create_backbone
-from zerokin.features.networks.mixup import Stages, mix_neighbours
+from zerokin.features.networks.mixup import Stages, mix_neighbors
 from zerokin.features.training import train
 from zerokin.features.training.manifold_mixup import Mixup, draw_mixup
 from zerokin.features.training.rng import augmentation_generator
@@ -32,9 +32,9 @@ SWAPPED = [1, 0, 3, 2, 5, 4]
 ROWS = np.array([3, 17, 8, 1, 20, 11])
 
 
-def staged(*, head="superclass-heads", normalised=True, seed=0):
+def staged(*, head="superclass-heads", normalized=True, seed=0):
     """Return the tiny network as two stages, with a place to mix at between them."""
-    learned = network(head=head, normalised=normalised, seed=seed)
+    learned = network(head=head, normalized=normalized, seed=seed)
     half = len(learned.backbone.model) // 2
     model = learned.backbone.model
     parts = [torch.nn.Sequential(*model[:half]), torch.nn.Sequential(*model[half:])]
@@ -57,8 +57,8 @@ def step_with(places, wanted):
 
 
 def mixed_by_hand(learned, view, mixup):
-    """Pass pictures through backbone and head, mixing as the formula says."""
-    x = learned.backbone.normalise(view)
+    """Pass images through backbone and head, mixing as the formula says."""
+    x = learned.backbone.normalize(view)
     if mixup.place == 0:
         x = mixup.share * x + (1 - mixup.share) * x[SWAPPED]
     first, second = learned.backbone.model
@@ -84,7 +84,7 @@ def test_mixing_is_the_formula_for_every_sample():
     rng = torch.Generator().manual_seed(0)
     hidden = torch.rand(6, 3, 2, 5, generator=rng, dtype=torch.float64)
     own = torch.tensor([0.3, 1.0, 0.0, 0.7, 0.5, 0.9], dtype=torch.float64)
-    found = mix_neighbours(hidden, own).numpy()
+    found = mix_neighbors(hidden, own).numpy()
     for k, other in enumerate(SWAPPED):
         expected = own[k] * hidden[k] + (1 - own[k]) * hidden[other]
         np.testing.assert_allclose(found[k], expected, atol=1e-12)
@@ -93,14 +93,14 @@ def test_mixing_is_the_formula_for_every_sample():
 def test_mixed_states_stay_channels_last():
     hidden = torch.rand(6, 5, 4, 7).contiguous(memory_format=torch.channels_last)
     hidden.requires_grad_()
-    mixed = mix_neighbours(hidden, torch.full((6,), 0.3))
+    mixed = mix_neighbors(hidden, torch.full((6,), 0.3))
     assert mixed.is_contiguous(memory_format=torch.channels_last)
     mixed.square().sum().backward()
     assert hidden.grad.is_contiguous(memory_format=torch.channels_last)
 
 
 @pytest.mark.parametrize("name", ["conv4", "resnet12", "wrn28-10", "small", "resnet10t"])
-def test_mixing_at_the_input_is_plain_mixup_of_the_pictures(name):
+def test_mixing_at_the_input_is_plain_mixup_of_the_images(name):
     options = {"width": 4} if name in ("conv4", "resnet12", "small") else {}
     backbone = create_backbone(name, weights=None, **options).eval()
     view = torch.rand(4, 3, 32, 32, generator=torch.Generator().manual_seed(1))
@@ -129,7 +129,7 @@ def test_each_place_lies_between_two_blocks(place):
     shares = torch.ones(4, 4)
     shares[place] = 0.4
     with torch.no_grad():
-        hidden = backbone.normalise(view)
+        hidden = backbone.normalize(view)
         for number, block in enumerate(backbone.model):
             if number == place:
                 hidden = 0.4 * hidden + 0.6 * hidden[[1, 0, 3, 2]]
@@ -174,7 +174,7 @@ def test_losses_and_gradients_are_those_of_the_formula(place, turns):
         copies = torch.stack(
             [torch.rot90(v, k, dims=(1, 2)) for v, k in zip(view, quarters, strict=True)]
         )
-        x = expected.backbone.normalise(torch.cat([view, copies]))
+        x = expected.backbone.normalize(torch.cat([view, copies]))
         swapped = [*SWAPPED, *range(6, 12)]
 
         def mix(hidden):
@@ -218,7 +218,7 @@ def test_a_step_with_a_patch_is_not_mixed():
 def test_parts_of_a_batch_add_up_to_it(cut, turns):
     ends = []
     for accumulation in (1, cut):
-        learned = staged(normalised=False)
+        learned = staged(normalized=False)
         settings = recipe(
             accumulation=accumulation,
             manifold_mixup=2.0,
@@ -228,12 +228,12 @@ def test_parts_of_a_batch_add_up_to_it(cut, turns):
         )
         learn(learned, settings)
         ends.append(weights(learned))
-    assert furthest(ends[0], weights(staged(normalised=False))) > 1e-2
+    assert furthest(ends[0], weights(staged(normalized=False))) > 1e-2
     assert furthest(*ends) < 1e-6
 
 
 @pytest.mark.parametrize("head", ["cnn-rnn", "end-to-end", "classes"])
-def test_all_heads_learn_from_mixed_pictures(head):
+def test_all_heads_learn_from_mixed_images(head):
     learned = network(head=head)
     history = learn(
         learned,

@@ -147,7 +147,7 @@ def test_a_device_that_cannot_be_chosen_is_refused(device):
 def test_bfloat16_leaves_the_network_as_it_was():
     learned = network()
     train(learned, source(), targets(), recipe(precision="bfloat16"), device="cpu", quiet=True)
-    pictures = torch.rand(2, 3, 16, 16)
+    images = torch.rand(2, 3, 16, 16)
     assert "forward" not in vars(learned)
-    features = learned.backbone(pictures).features
-    torch.testing.assert_close(learned(pictures).classes, learned.head(features).classes)
+    features = learned.backbone(images).features
+    torch.testing.assert_close(learned(images).classes, learned.head(features).classes)

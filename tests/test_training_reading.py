@@ -1,4 +1,4 @@
-"""What a network reads off pictures, and how its features are validated."""
+"""What a network reads off images, and how its features are validated."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from torch.nn import functional
 
 import zerokin
 from training_parts import network, pixels, source
-from zerokin.features.input import centre_view, open_source, training_view
-from zerokin.features.reading import CROPS, View, read_all, read_pictures
+from zerokin.features.input import center_view, open_source, training_view
+from zerokin.features.reading import CROPS, View, read_all, read_images
 from zerokin.features.validation import _projected_scores, unseen_accuracy
 
 
 def shown(n=24, side=16, zoom=1.0):
     squares = torch.from_numpy(pixels(n)).permute(0, 3, 1, 2)
-    return centre_view(squares, side, zoom)
+    return center_view(squares, side, zoom)
 
 
 def used(head="cnn-rnn"):
@@ -50,7 +50,7 @@ def test_semantics_are_the_mean_direction_of_both():
             maps, features = made.backbone(view)
             directions.append(functional.normalize(made.head.estimate(features, maps), dim=1))
     expected = functional.normalize(directions[0] + directions[1], dim=1)
-    (reading,) = read_pictures(made, source(), View(16, batch_size=100))
+    (reading,) = read_images(made, source(), View(16, batch_size=100))
     torch.testing.assert_close(reading.semantics, expected, atol=1e-6, rtol=0)
     joined = reading.joined
     assert joined.shape == (24, 8 + 4)
@@ -60,7 +60,7 @@ def test_semantics_are_the_mean_direction_of_both():
 
 
 def test_features_alone_keep_their_length():
-    (reading,) = read_pictures(used(), source(), View(16))
+    (reading,) = read_images(used(), source(), View(16))
     assert reading.semantics is None
     assert reading.joined is reading.features
 
@@ -69,14 +69,14 @@ def test_features_alone_keep_their_length():
 def test_reading_starts_where_it_is_told(first):
     made = used()
     whole = read_all(made, source(), View(16, batch_size=4))
-    rest = [r.joined.numpy() for r in read_pictures(made, source(), View(16), first=first)]
+    rest = [r.joined.numpy() for r in read_images(made, source(), View(16), first=first)]
     assert sum(map(len, rest)) == 24 - first
     for batch in rest:
         np.testing.assert_allclose(batch, whole[first:], atol=1e-6)
 
 
 def test_reading_leaves_gradients_to_the_caller():
-    for reading in read_pictures(used(), source(), View(16, batch_size=5)):
+    for reading in read_images(used(), source(), View(16, batch_size=5)):
         assert torch.is_grad_enabled()
         assert not torch.is_inference_mode_enabled()
         weight = torch.ones(8, requires_grad=True)
@@ -95,8 +95,8 @@ def test_reading_is_done_in_evaluation_mode():
 
 def ridge_by_hand(train, test, fold):
     """Project semantics to features sample by sample, and compare by cosine."""
-    centre = train.astype(float).mean(0)
-    F, X = ((m - centre) / np.linalg.norm(m - centre, axis=1)[:, None] for m in (train, test))
+    center = train.astype(float).mean(0)
+    F, X = ((m - center) / np.linalg.norm(m - center, axis=1)[:, None] for m in (train, test))
     E = fold.semantics[fold.training_labels()].astype(float)
     # ‖F − E V‖² + ‖V‖² as one least-squares problem
     stacked = np.vstack([E, np.eye(E.shape[1])]), np.vstack([F, np.zeros((E.shape[1], F.shape[1]))])
@@ -124,16 +124,16 @@ def test_validation_is_the_mean_over_classes(fold, monkeypatch):
     from zerokin.features import validation
 
     truth = fold.evaluation_labels(fold.split.test_unseen)
-    # Every picture is called the first unseen class: one class right, all others wrong.
+    # Every image is called the first unseen class: one class right, all others wrong.
     scores = np.zeros((len(truth), len(fold.unseen)))
     scores[:, 0] = 1
     monkeypatch.setattr(validation, "_projected_scores", lambda *_: scores)
-    nothing = np.zeros((len(fold.pictures), 16, 16, 3), np.uint8)
+    nothing = np.zeros((len(fold.images), 16, 16, 3), np.uint8)
     found = unseen_accuracy(network(), fold, open_source(nothing, 16, quiet=True), View(16))
     assert found == pytest.approx(100 / len(np.unique(truth)))
 
 
-def test_crops_are_the_same_of_every_picture_and_count_as_much_as_the_whole():
+def test_crops_are_the_same_of_every_image_and_count_as_much_as_the_whole():
     made = used()
     squares = torch.from_numpy(pixels(24)).permute(0, 3, 1, 2)
     views = [shown()]

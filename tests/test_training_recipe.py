@@ -81,13 +81,13 @@ def test_what_is_left_out_keeps_its_default():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batchsize": 3}, "unknown setting 'batchsize'; did you mean 'batch_size'"),
+        ({"batchsize": 3}, "unknown entry 'batchsize'; did you mean 'batch_size'"),
         (
             {"augmentation": {"brightnes": 0.1}},
-            "unknown setting 'augmentation.brightnes'; did you mean 'brightness'",
+            "unknown entry 'augmentation.brightnes'; did you mean 'brightness'",
         ),
         ({"augmentation": 3}, "augmentation must be names with values: got 3"),
-        ([1], "settings must be names with values"),
+        ([1], "must be names with values: got [1]"),
         ({"epochs": 1.5}, "epochs must be a whole number from 0: got 1.5"),
         ({"epochs": True}, "epochs must be a whole number"),
         ({"batch_size": 0}, "batch_size must be a whole number from 1: got 0"),
@@ -118,8 +118,8 @@ def test_what_is_left_out_keeps_its_default():
         ({"milestones": "0.5"}, "milestones must be a list"),
         ({"milestones": 0.5}, "milestones must be a list"),
         ({"frozen_batch_norm": "false"}, "frozen_batch_norm must be true or false"),
-        ({"compiled": 1}, "compiled must be true, false or one of default, reduce-overhead"),
-        ({"compiled": "fast"}, "compiled must be true, false or one of"),
+        ({"compiled": 1}, "compiled must be true or false, or one of default, reduce-overhead"),
+        ({"compiled": "fast"}, "compiled must be true or false, or one of"),
         ({"manifold_mixup": -1}, "manifold_mixup must be a number of at least 0"),
         ({"label_smoothing": 1}, "label_smoothing must be a number from 0 to below 1"),
         ({"restart_epochs": 0}, "restart_epochs must be a whole number from 1"),
@@ -139,14 +139,17 @@ def test_what_is_left_out_keeps_its_default():
         ),
         (
             {"schedule": "cosin"},
-            "schedule='cosin' is none of cosine, steps, constant; did you mean 'cosine'",
+            "schedule must be one of cosine, steps, constant: got 'cosin'; did you mean 'cosine'",
         ),
         (
             {"precision": "float16"},
-            "precision='float16' is none of auto, float32, bfloat16; did you mean 'bfloat16'",
+            "precision must be one of auto, float32, bfloat16: got 'float16'; did you mean 'bf",
         ),
-        ({"augmentation": {"area": [0.5]}}, "area of crops must be two numbers"),
-        ({"augmentation": {"area": "ab"}}, "area of crops must be two numbers"),
+        (
+            {"augmentation": {"area": [0.5]}},
+            "augmentation.area must be 2 values, each a number above 0 and",
+        ),
+        ({"augmentation": {"area": "ab"}}, "augmentation.area must be 2 values"),
     ],
 )
 def test_wrong_settings_are_named(settings, message):

@@ -1,4 +1,4 @@
-"""Learning which way up a picture is, beside its class."""
+"""Learning which way up an image is, beside its class."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def test_half_stay_upright_and_the_others_are_turned_in_equal_parts(n):
 
 
 @pytest.mark.parametrize(("start", "n"), [(0, 13), (5, 9), (3, 1), (64, 6)])
-def test_every_picture_is_turned_as_numpy_turns_it(start, n):
+def test_every_image_is_turned_as_numpy_turns_it(start, n):
     view = torch.rand(n, 3, 5, 5, generator=torch.Generator().manual_seed(n))
     given = view.clone()
     expected = [
-        np.rot90(picture.numpy(), k, axes=(1, 2))
-        for picture, k in zip(view, rotation_labels(start, n).tolist(), strict=True)
+        np.rot90(image.numpy(), k, axes=(1, 2))
+        for image, k in zip(view, rotation_labels(start, n).tolist(), strict=True)
     ]
     assert np.array_equal(rotate_images(view, start).numpy(), np.stack(expected))
     assert torch.equal(view, given)
@@ -67,7 +67,7 @@ def test_a_batch_is_turned_the_same_however_it_is_cut(cuts):
     assert torch.equal(torch.cat(parts), rotate_images(view, 0))
 
 
-def test_the_loss_is_that_of_classes_superclasses_and_turns_of_turned_pictures():
+def test_the_loss_is_that_of_classes_superclasses_and_turns_of_turned_images():
     learned, settings = (
         network(head="superclass-heads"),
         recipe(rotation_weight=0.7, layer_weight=0.3),
@@ -154,11 +154,11 @@ def test_the_layer_learns_at_the_heads_rate():
 def test_parts_of_a_batch_add_up_to_it(cut):
     ends = []
     for accumulation in (1, cut):
-        learned = network(normalised=False)
+        learned = network(normalized=False)
         settings = recipe(accumulation=accumulation, rotation_weight=0.8, batch_size=12, lr=0.05)
         learn(learned, settings)
         ends.append(weights(learned))
-    assert furthest(ends[0], weights(network(normalised=False))) > 1e-2
+    assert furthest(ends[0], weights(network(normalized=False))) > 1e-2
     assert furthest(*ends) < 1e-6
 
 

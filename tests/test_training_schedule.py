@@ -105,7 +105,7 @@ def test_the_logged_rates_are_those_of_the_last_step(tmp_path):
 
 
 @given(n=st.integers(1, 200), seed=st.integers(0, 2**40), epoch=st.integers(0, 1000))
-def test_an_epoch_shows_every_picture_once(n, seed, epoch):
+def test_an_epoch_shows_every_image_once(n, seed, epoch):
     order = epoch_order(n, seed=seed, epoch=epoch)
     assert np.array_equal(np.sort(order), np.arange(n))
     assert np.array_equal(order, epoch_order(n, seed=seed, epoch=epoch))
@@ -238,7 +238,7 @@ def test_sides_grow_from_the_first_to_the_last(first, more, epochs):
     assert all(first <= side <= first + more for side in sides)
 
 
-def test_pictures_grow_while_a_network_learns_and_after_a_stop_go_on_growing(tmp_path):
+def test_images_grow_while_a_network_learns_and_after_a_stop_go_on_growing(tmp_path):
     seen = []
 
     class Watched(torch.nn.Module):
@@ -266,7 +266,7 @@ def test_pictures_grow_while_a_network_learns_and_after_a_stop_go_on_growing(tmp
     assert all(torch.equal(found[name], whole[name]) for name in whole)
 
 
-def test_pictures_cannot_shrink():
+def test_images_cannot_shrink():
     made = network()
     own = made.backbone.input_size
     with pytest.raises(InvalidInput, match=f"above the size it grows to, {own}: give a smaller"):

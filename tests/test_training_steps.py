@@ -16,10 +16,10 @@ from zerokin.features.training.rng import augmentation_generator
 from zerokin.features.training.run import TrainingRun
 from zerokin.features.training.step_augmentation import AHEAD, StepAugmentation
 
-COLOURS = Augmentation(area=(0.2, 0.9), brightness=0.3, contrast=0.4, saturation=0.5)
+COLORS = Augmentation(area=(0.2, 0.9), brightness=0.3, contrast=0.4, saturation=0.5)
 RECIPES = [
     {},
-    {"augmentation": COLOURS, "rotation_weight": 0.5},
+    {"augmentation": COLORS, "rotation_weight": 0.5},
     {"ema_decay": 0.9, "clip_norm": 1.0, "accumulation": 2},
     {"cutmix_prob": 1.0, "rotation_weight": 0.5},
     {"manifold_mixup": 2.0, "rotation_weight": 0.5, "label_smoothing": 0.1},
@@ -83,21 +83,21 @@ def test_no_step_waits_for_the_gpu(settings, head):
         torch.cuda.set_sync_debug_mode("default")
 
 
-@pytest.mark.parametrize("augmentation", [Augmentation(), COLOURS])
+@pytest.mark.parametrize("augmentation", [Augmentation(), COLORS])
 @pytest.mark.parametrize("n", [6, 13])
 def test_every_step_has_the_variations_of_its_own_generator(augmentation, n):
-    pictures = source().batch(np.arange(n))
+    images = source().batch(np.arange(n))
     variations = StepAugmentation(augmentation, n, seed=4, device=torch.device("cpu"))
     share = slice(2, 5)
     # Not in order, and over the edges of what is drawn at once.
     for step in (0, AHEAD - 1, AHEAD, 3 * AHEAD + 7, 1):
         drawn = augmentation.draw(n, augmentation_generator(seed=4, step=step))
-        expected = training_view(pictures, drawn, 11)[share]
-        found = apply_transform(pictures[share], variations.at(step, share), 11)
+        expected = training_view(images, drawn, 11)[share]
+        found = apply_transform(images[share], variations.at(step, share), 11)
         assert torch.equal(found, expected)
 
 
-def test_colours_that_stay_need_no_factors():
+def test_colors_that_stay_need_no_factors():
     variations = {
         name: StepAugmentation(given, 6, seed=0, device=torch.device("cpu")).at(0, slice(0, 6))
         for name, given in (("stay", Augmentation()), ("change", Augmentation(contrast=0.1)))

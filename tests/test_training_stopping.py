@@ -8,7 +8,7 @@ import torch
 
 from training_parts import epochs_seen, furthest, network, recipe, source, targets, weights
 from zerokin.errors import InvalidInput
-from zerokin.features.input import PictureSource
+from zerokin.features.input import ImageSource
 from zerokin.features.training import Targets, train
 
 
@@ -108,18 +108,18 @@ def test_wrong_options_are_refused(options, message):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (targets(23), r"24 pictures but 23 labels \(classes\)"),
-        (Targets(targets().classes, targets(20).layers), r"24 pictures but 20 labels \(layers\)"),
+        (targets(23), r"24 images but 23 labels \(classes\)"),
+        (Targets(targets().classes, targets(20).layers), r"24 images but 20 labels \(layers\)"),
     ],
 )
-def test_every_picture_needs_a_label(labels, message):
+def test_every_image_needs_a_label(labels, message):
     with pytest.raises(InvalidInput, match=message):
         train(network(), source(), labels, recipe(), device="cpu", quiet=True)
 
 
-def test_no_pictures_are_refused():
+def test_no_images_are_refused():
     nothing = Targets(np.zeros(0, np.int64), np.zeros((0, 1), np.int64))
-    with pytest.raises(InvalidInput, match="no training pictures"):
+    with pytest.raises(InvalidInput, match="no training images"):
         train(network(), source().select(np.arange(0)), nothing, recipe(), device="cpu")
 
 
@@ -151,7 +151,7 @@ def test_an_epoch_is_told_in_a_line(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-class Interrupted(PictureSource):
+class Interrupted(ImageSource):
     """Ctrl-C at the sixth batch."""
 
     def __init__(self, whole):

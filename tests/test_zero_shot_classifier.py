@@ -88,7 +88,7 @@ def test_prototypes_and_scores_are_those_of_the_formula(inference):
             noise=rng.uniform(0.2, 3),
             hub_weight=rng.uniform(0.1, 0.6),
             hub_neighbors=int(rng.integers(1, 7)),
-            calibration=rng.uniform(0.1, 0.4),
+            seen_penalty=rng.uniform(0.1, 0.4),
         )
         F = X / np.linalg.norm(X, axis=1, keepdims=True)
         means = np.stack([F[c == LABELS].mean(axis=0) for c in range(SEEN)])
@@ -98,7 +98,7 @@ def test_prototypes_and_scores_are_those_of_the_formula(inference):
         hubs = np.sort(prototypes @ means.T, axis=1)[:, -model.hub_neighbors :].mean(axis=1)
         new = NEW / np.linalg.norm(NEW, axis=1, keepdims=True)
         scores = new @ prototypes.T - model.hub_weight * hubs
-        scores[:, :SEEN] -= model.calibration
+        scores[:, :SEEN] -= model.seen_penalty
         np.testing.assert_allclose(model.decision_function(NEW), scores, atol=1e-8)
 
 
@@ -143,8 +143,8 @@ def test_calibration_moves_samples_to_the_unseen_side():
     model = fitted()
     everything = np.concatenate([X, NEW])
     shares = []
-    for calibration in (-1.0, 0.0, 0.05, 1.0):
-        model.calibration = calibration
+    for seen_penalty in (-1.0, 0.0, 0.05, 1.0):
+        model.seen_penalty = seen_penalty
         shares.append(np.mean(np.isin(model.predict(everything, "all"), NAMES[SEEN:])))
     assert shares == sorted(shares)
     assert shares[0] == 0
@@ -195,10 +195,10 @@ def test_explanation_shows_path_survivors_and_kin():
 
 
 @pytest.mark.parametrize("inference", ["residual", "flat", "paper"])
-@pytest.mark.parametrize("feature_scaling", ["none", "power-centre-whiten1-unit"])
+@pytest.mark.parametrize("feature_scaling", ["none", "power-center-whiten1-unit"])
 def test_saved_and_loaded_answers_are_identical(tmp_path, inference, feature_scaling):
     model = ZeroShotClassifier(
-        inference=inference, feature_scaling=feature_scaling, calibration=0.01
+        inference=inference, feature_scaling=feature_scaling, seen_penalty=0.01
     )
     model.fit(X, LABELS, semantics=TABLE)
     model.save(tmp_path / "model")
@@ -264,7 +264,7 @@ def test_a_folder_with_something_else_is_not_overwritten(tmp_path):
         (lambda m: m.predict(NEW, ["kind z"]), "unknown class 'kind z'"),
         (lambda m: m.predict(NEW, [99]), "there is no class 99"),
         (lambda m: m.predict(NEW, []), "leaves no class"),
-        (lambda m: m.predict_top_k(NEW, 0), "k must be at least 1"),
+        (lambda m: m.predict_top_k(NEW, 0), "k must be a whole number from 1"),
         (lambda m: m.add_class("kind a", Z[0]), "there is a class 'kind a' already"),
         (lambda m: m.add_class("new", Z[0, :3]), "shape (3,), but semantics have 10"),
         (lambda m: m.add_class("new", 0 * Z[0]), "all zero for 'new'"),
@@ -279,7 +279,10 @@ def test_a_folder_with_something_else_is_not_overwritten(tmp_path):
             lambda m: m.fit(X, LABELS, semantics=Z, hierarchy=ClassHierarchy([[0, 0, 1]])),
             "hierarchy has 3 classes, but semantics 24",
         ),
-        (lambda m: m.set_params(inference="best").fit(X, LABELS), "none of residual, flat, paper"),
+        (
+            lambda m: m.set_params(inference="best").fit(X, LABELS),
+            "inference must be one of residual, flat, paper",
+        ),
     ],
 )
 def test_what_a_user_got_wrong_is_named(action, line):
@@ -333,7 +336,7 @@ def test_large_finite_features_are_no_infinity():
 
 
 def test_decision_function_is_pruned_as_predict_is():
-    model = fitted(inference="paper", top_k=1, calibration=0.05)
+    model = fitted(inference="paper", top_k=1, seen_penalty=0.05)
     both = np.concatenate([NEW, X[::7]])
     scores = model.decision_function(both)
     assert np.isfinite(scores).all()
@@ -343,5 +346,5 @@ def test_decision_function_is_pruned_as_predict_is():
     survivors = [set(one.survivors) for one in model.explain(both, candidates="all")]
     assert [set(model.classes_[row > -500]) for row in scores] == survivors
     # Unpruned, other classes would win.
-    flat = fitted(inference="flat", calibration=0.05).decision_function(both)
+    flat = fitted(inference="flat", seen_penalty=0.05).decision_function(both)
     assert (flat.argmax(axis=1) != scores.argmax(axis=1)).any()

@@ -1,4 +1,4 @@
-"""Tiny pictures, labels and networks that train in a moment."""
+"""Tiny images, labels and networks that train in a moment."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def labels(n):
 
 
 def pixels(n=24, side=20, seed=0):
-    """Noise over a colour of each class, (n, side, side, 3)."""
+    """Noise over a color of each class, (n, side, side, 3)."""
     rng = np.random.default_rng(seed)
-    colours = np.random.default_rng(1).integers(40, 200, (CLASSES, 1, 1, 3))
-    return (colours[labels(n)] + rng.integers(0, 50, (n, side, side, 3))).astype(np.uint8)
+    colors = np.random.default_rng(1).integers(40, 200, (CLASSES, 1, 1, 3))
+    return (colors[labels(n)] + rng.integers(0, 50, (n, side, side, 3))).astype(np.uint8)
 
 
 def source(n=24, *, resident=True):
@@ -37,14 +37,14 @@ def targets(n=24):
     return Targets(classes=labels(n), layers=PARENTS[labels(n)][:, None])
 
 
-def network(*, dropout=0.0, head="cnn-rnn", normalised=True, seed=0):
+def network(*, dropout=0.0, head="cnn-rnn", normalized=True, seed=0):
     """Two convolutions of 6 and 8 channels, with batch norm and dropout, under a head."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         layers = []
         for before, width in ((3, 6), (6, 8)):
             layers += [nn.Conv2d(before, width, 3, stride=2, padding=1, bias=False)]
-            layers += [nn.BatchNorm2d(width)] if normalised else []
+            layers += [nn.BatchNorm2d(width)] if normalized else []
             layers += [nn.ReLU(), nn.Dropout(dropout)]
         backbone = Backbone(
             "tiny",
@@ -52,7 +52,7 @@ def network(*, dropout=0.0, head="cnn-rnn", normalised=True, seed=0):
             channels=8,
             d_f=8,
             input_size=SIDE,
-            normalisation=IMAGENET,
+            normalization=IMAGENET,
         )
         if head == "end-to-end":
             semantics = np.eye(CLASSES)
@@ -62,7 +62,7 @@ def network(*, dropout=0.0, head="cnn-rnn", normalised=True, seed=0):
 
 
 def recipe(**settings):
-    """Three epochs of four steps, over 24 pictures."""
+    """Three epochs of four steps, over 24 images."""
     return Recipe(**{"epochs": 3, "batch_size": 6, "lr": 0.01, **settings})
 
 
@@ -74,7 +74,7 @@ def epochs_seen(trained, steps_per_epoch=4, passes=1):
 def records(folder):
     """Return the log's lines without what a clock wrote."""
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    clock = ("seconds", "pictures_per_second")
+    clock = ("seconds", "images_per_second")
     return [{k: v for k, v in line.items() if k not in clock} for line in lines]
 
 

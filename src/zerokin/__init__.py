@@ -1,6 +1,5 @@
 """zerokin recognizes classes it has no images of, through the superclasses they share."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from zerokin._version import __version__
@@ -18,16 +17,16 @@ if TYPE_CHECKING:
 
 # Imported on first use: a command that needs no solver does not wait for one.
 _ROOMS = {
-    "ClassFoldSearch": "zerokin.selection",
-    "ClassHierarchy": "zerokin.hierarchy",
-    "Dataset": "zerokin.data",
-    "FeatureLearner": "zerokin.features.feature_learner",
-    "FewShotClassifier": "zerokin.classifiers",
-    "ProjectionLearner": "zerokin.projection",
-    "Recognizer": "zerokin.recognizer",
-    "ZeroShotClassifier": "zerokin.classifiers",
-    "fit_recognizer": "zerokin.recognizer",
-    "load_dataset": "zerokin.data",
+    "ClassFoldSearch": "selection",
+    "ClassHierarchy": "hierarchy",
+    "Dataset": "data",
+    "FeatureLearner": "features.feature_learner",
+    "FewShotClassifier": "classifiers",
+    "ProjectionLearner": "projection",
+    "Recognizer": "recognizer",
+    "ZeroShotClassifier": "classifiers",
+    "fit_recognizer": "recognizer",
+    "load_dataset": "data",
 }
 
 _FORMER = {"Recogniser": "Recognizer", "fit_recogniser": "fit_recognizer"}
@@ -49,10 +48,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name in _ROOMS:
-        return getattr(import_module(_ROOMS[name]), name)
-    return former(__name__, _FORMER)(name)
+__getattr__ = former(__name__, _FORMER, homes=_ROOMS)
 
 
 def __dir__() -> list[str]:

@@ -1,16 +1,19 @@
 """Deprecated names: tables of old names with their new ones, and the functions that read them.
 
 What a person typed (a setting, a keyword argument, an option, an import) is accepted under its old
-name with one `ZerokinWarning`. Files that zerokin wrote itself (checkpoints, notes beside features,
-bundles) are read under either name without a word: nobody can mend them by hand.
+name with one `ZerokinWarning`. So is what a person saved (bundles, classifiers, networks): saving
+it again writes the new names. Files that zerokin keeps for itself (checkpoints, notes beside
+features) are read under either name without a word.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -38,8 +41,12 @@ NETWORK: Names = {
     "mirrored": "tta_flip",
     "crops": "tta_crops",
     "start_share": "start_interpolation",
+    "centred": "centered",
 }
-"""Settings of `NetworkSettings` and `View`; also what is written beside extracted features."""
+"""Settings of `NetworkSettings` and `View`."""
+
+FEATURE_NOTES: Names = {**NETWORK, "pictures_sha256": "images_sha256"}
+"""What is written beside extracted features."""
 
 
 CLASSIFIER: Names = {
@@ -48,11 +55,16 @@ CLASSIFIER: Names = {
     "kin_width": "length_scale",
     "kin_shrinkage": "noise",
     "normalisation": "feature_scaling",
+    "calibration": "seen_penalty",
 }
-"""Parameters of `zerokin.ZeroShotClassifier`."""
+"""Parameters of `zerokin.ZeroShotClassifier` and `zerokin.FewShotClassifier`."""
 
-INFERENCE: Names = {"kin": "residual"}
-"""Values of its parameter ``inference``."""
+VALUES: Mapping[str, Names] = {
+    "inference": {"kin": "residual"},
+    "feature_scaling": {"centre": "center"},
+    "resize_mode": {"centre": "center"},
+}
+"""Values of settings and parameters, by the setting's new name; they may be joined by ``-``."""
 
 ANSWER: Names = {
     "picture": "image",
@@ -74,7 +86,9 @@ CHOICES: Mapping[str, Names] = {
     "--setting": {
         "generalised": "generalized",
         "generalised-few-shot": "generalized-few-shot",
-    }
+    },
+    "--resize-mode": VALUES["resize_mode"],
+    "--method": {"nearest-neighbour": "nearest-neighbor"},
 }
 """Values of options, by option."""
 
@@ -90,7 +104,7 @@ def renamed(table: Names, given: Mapping[str, Any], what: str | None = None) -> 
         With old names, new ones, or both.
     what
         How a person knows the mapping, such as ``"the recipe"``: one warning names all of its old
-        names. Without it nothing is said.
+        names. Without it nothing is said, unless by `ReadingSaved`.
 
     Raises
     ------
@@ -108,14 +122,68 @@ def renamed(table: Names, given: Mapping[str, Any], what: str | None = None) -> 
             raise InvalidInput(
                 f"{name} is the old name of {table[name]}, which is given, too: leave out {name}"
             )
-    if old and what is not None:
-        _warn(f"{what}: {', '.join(f'{name} is now {table[name]}' for name in old)}")
-    return {table.get(name, name): value for name, value in given.items()}
+    found = {table.get(name, name): value for name, value in given.items()}
+    new = {name: renamed_value(name, value) for name, value in found.items()}
+    changed = bool(old) or any(new[name] is not found[name] for name in found)
+    reading = _READING.get()
+    if changed and reading is not None:
+        reading.met_old_names = True
+    if what is not None and changed:
+        said = [f"{name} is now {table[name]}" for name in old]
+        said += [f"{k}={v!r} is now {new[k]!r}" for k, v in found.items() if new[k] is not v]
+        _warn(f"{what}: {', '.join(said)}")
+    return new
 
 
-def accept_old_names(
-    table: Names, values: Mapping[str, Names] | None = None
-) -> Callable[[Thing], Thing]:
+def renamed_value(name: str, value: Any) -> Any:
+    """Return the value of a setting under its new name, if it has one.
+
+    Examples
+    --------
+    >>> renamed_value("feature_scaling", "power-centre-unit"), renamed_value("epochs", 3)
+    ('power-center-unit', 3)
+    """
+    table = VALUES.get(name)
+    if table is None or not isinstance(value, str):
+        return value
+    parts = value.split("-")
+    return value if table.keys().isdisjoint(parts) else "-".join(table.get(p, p) for p in parts)
+
+
+class ReadingSaved:
+    """Context in which a folder is read that `save` wrote: one warning if it holds old names.
+
+    Within another such context nothing is said: that one is of the whole, this one of a part.
+
+    Parameters
+    ----------
+    kind
+        The class whose ``save`` wrote it.
+    folder
+        The folder.
+    """
+
+    def __init__(self, kind: str, folder: str | os.PathLike[str]) -> None:
+        self.kind, self.folder = kind, os.fspath(folder)
+        self.met_old_names = False
+
+    def __enter__(self) -> None:
+        self._outer = _READING.get()
+        _READING.set(self._outer or self)
+
+    def __exit__(self, error: object, *_: object) -> None:
+        _READING.set(self._outer)
+        if self.met_old_names and error is None:
+            _warn(
+                f"{self.folder} was saved by an earlier version, under names that have changed: "
+                f"{self.kind}.load({self.folder!r}).save({self.folder!r}) writes the new ones"
+            )
+
+
+_READING: ContextVar[ReadingSaved | None] = ContextVar("reading", default=None)
+
+
+def accept_old_names(table: Names) -> Callable[[Thing], Thing]:
     """Return a decorator of functions and classes that take keyword arguments by old names, too.
 
     An instance of a decorated class also has its attributes under the old names.
@@ -123,9 +191,7 @@ def accept_old_names(
     Parameters
     ----------
     table
-        Old names of keyword arguments with new ones.
-    values
-        Old values with new ones, by argument.
+        Old names of keyword arguments with new ones. Old values are those of `VALUES`.
 
     Examples
     --------
@@ -142,12 +208,12 @@ def accept_old_names(
 
     def decorate(thing: Thing) -> Thing:
         if not isinstance(thing, type):
-            function: Thing = _accepting(table, values or {}, thing, thing.__name__)
+            function: Thing = _accepting(table, thing, thing.__name__)
             return function
         kind: Any = thing
         # A named tuple takes its arguments where it is made; dataclasses where they are set up.
         maker = "__new__" if issubclass(thing, tuple) else "__init__"
-        made = _accepting(table, values or {}, getattr(kind, maker), thing.__name__)
+        made = _accepting(table, getattr(kind, maker), thing.__name__)
         setattr(kind, maker, staticmethod(made) if maker == "__new__" else made)
         kind.__getattr__ = _former_attribute(table, thing.__name__)
         return thing
@@ -155,18 +221,25 @@ def accept_old_names(
     return decorate
 
 
-def former(module: str, table: Names) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__`` for names that have moved or changed.
+def former(
+    module: str, table: Names, *, homes: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
+    """Return a module's ``__getattr__`` for names that have changed or are loaded on first use.
 
     Parameters
     ----------
     module
         Its ``__name__``.
     table
-        Old names with the new ones, which are of the same module or are ``"other.module:Name"``.
+        Old names with new ones, which are of the same module or are ``"other.module:Name"``.
+    homes
+        Names that a package loads on first use, each with its module below the package: what is
+        slow to import, or not there without an extra, is imported by nobody else.
     """
 
     def find(name: str) -> Any:
+        if homes is not None and name in homes:
+            return getattr(import_module(f"{module}.{homes[name]}"), name)
         if name not in table:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         where, _, new = table[name].rpartition(":")
@@ -177,17 +250,14 @@ def former(module: str, table: Names) -> Callable[[str], Any]:
     return find
 
 
-def _accepting(table: Names, values: Mapping[str, Names], function: Any, what: str) -> Any:
+def _accepting(table: Names, function: Any, what: str) -> Any:
+    watched = table.keys() | VALUES.keys()
+
     @functools.wraps(function)
     def accepting(*args: Any, **options: Any) -> Any:
         # Looked at first: nearly all calls have no old name, and cost no more than this.
-        if not table.keys().isdisjoint(options):
+        if not watched.isdisjoint(options):
             options = renamed(table, options, what)
-        for name in values.keys() & options.keys():
-            old = options[name]
-            if isinstance(old, str) and old in values[name]:
-                options[name] = values[name][old]
-                _warn(f"{what}: {name}={old!r} is now {options[name]!r}")
         return function(*args, **options)
 
     return accepting

@@ -18,9 +18,10 @@ from rich.text import Text
 from zerokin._version import __version__
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.classes import add_class, init, remove_class, undo
-from zerokin.commands.fit import fit
+from zerokin.commands.fit import GroupingName, fit
 from zerokin.commands.predict import predict
 from zerokin.commands.report import report
+from zerokin.commands.reproduce import reproduce
 from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
 from zerokin.commands.usage import Interrupted, OneLineGroup, going_on_from, one_line_warnings
@@ -32,19 +33,11 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     cls=OneLineGroup,
-    help="Recognize classes you have no pictures of, through the superclasses they share.",
+    help="Recognize classes you have no images of, through the superclasses they share.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-class Grouping(StrEnum):
-    """What superclasses are made from."""
-
-    kmeans = "kmeans"
-    agglomerative = "agglomerative"
-    taxonomy = "taxonomy"
 
 
 class SettingName(StrEnum):
@@ -56,16 +49,11 @@ class SettingName(StrEnum):
     few_shot = "few-shot"
     generalized_few_shot = "generalized-few-shot"
 
-    @property
-    def recorded(self) -> str:
-        """As rows of results call it: tables of earlier versions stay comparable."""
-        return self.value.replace("generalized", "generalised")
-
 
 FEW_SHOT = (SettingName.few_shot, SettingName.generalized_few_shot)
 
 
-class PictureFormat(StrEnum):
+class ImageFormat(StrEnum):
     """File format of drawings."""
 
     png = "png"
@@ -87,10 +75,10 @@ class FeatureType(StrEnum):
 
 
 class ResizeModeName(StrEnum):
-    """How pictures become squares."""
+    """How images become squares."""
 
     whole = "whole"
-    centre = "centre"
+    center_crop = "center"
 
 
 @app.callback(invoke_without_command=True)
@@ -105,13 +93,16 @@ def version(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="folder for the pictures")] = Path("zerokin-demo"),
+    out: Annotated[Path, typer.Option(help="folder for the images")] = Path("zerokin-demo"),
     seed: Annotated[int, typer.Option(help="seed of the training")] = 0,
+    report: Annotated[Path | None, typer.Option("--json", help="write the rows")] = None,
 ) -> None:
     """Name invented animals that were never shown: generate, group, train, recognize."""
     from zerokin.commands.demo import run_demo
 
-    run_demo(out, seed=seed)
+    if report is not None:
+        refuse_unwritable(report)
+    run_demo(out, seed=seed, report=report)
 
 
 @app.command()
@@ -120,7 +111,7 @@ def check(
     split: SplitName = None,
     features: Features = None,
     semantics: Semantics = None,
-    deep: Annotated[bool, typer.Option("--deep", help="decode every picture")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="decode every image")] = False,
     report: Annotated[Path | None, typer.Option("--json", help="write what was found")] = None,
 ) -> None:
     """Say what a data set holds, and everything that is wrong with it."""
@@ -151,13 +142,15 @@ def hierarchy(
     split: SplitName = None,
     features: Features = None,
     semantics: Semantics = None,
-    grouping: Annotated[Grouping, typer.Option("--by", help="how to group")] = Grouping.kmeans,
+    grouping: Annotated[GroupingName, typer.Option("--by", help="how to group")] = (
+        GroupingName.kmeans
+    ),
     branching: Annotated[int, typer.Option("-t", "--branching", help="the paper's t")] = 2,
     seed: Annotated[int, typer.Option(help="seed of k-means")] = 0,
     folder: Annotated[
         Path | None, typer.Option("--out", help="write hierarchy.json and drawings here")
     ] = None,
-    picture: Annotated[PictureFormat, typer.Option("--format")] = PictureFormat.png,
+    image: Annotated[ImageFormat, typer.Option("--format")] = ImageFormat.png,
 ) -> None:
     """Group all classes into superclasses; print the tree, save and draw it."""
     from zerokin.data import load_dataset
@@ -174,7 +167,7 @@ def hierarchy(
         f"{' > '.join(str(size) for size in reversed(tree.sizes))} superclasses from the top"
     )
     if folder is not None:
-        for path in draw_all(tree, unseen, folder, suffix=picture.value):
+        for path in draw_all(tree, unseen, folder, suffix=image.value):
             out.print(f"wrote {path}")
 
 
@@ -209,10 +202,10 @@ def extract(
     form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
     dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
-    batch: Annotated[int | None, typer.Option(help="pictures at a time")] = None,
+    batch: Annotated[int | None, typer.Option(help="images at a time")] = None,
     semantics: Semantics = None,
 ) -> None:
-    """Write the features of all pictures to a file; what was interrupted goes on."""
+    """Write the features of all images to a file; what was interrupted goes on."""
     from zerokin.data import load_dataset
     from zerokin.data.native_writer import partial_file
     from zerokin.features.extraction import extract_features, extract_xlsa17
@@ -238,7 +231,7 @@ def extract(
     else:
         with going_on_from(partial_file(target)):
             extract_features(extractor, dataset, target, dtype=dtype.value)
-    found = f"{len(dataset):,} pictures, {extractor.width:,} features each"
+    found = f"{len(dataset):,} images, {extractor.width:,} features each"
     out.print(f"wrote {target}: {found}", soft_wrap=True)
 
 
@@ -252,6 +245,7 @@ app.command("remove-class")(remove_class)
 app.command()(undo)
 app.command()(serve)
 app.command()(report)
+app.command()(reproduce)
 
 
 @app.command()
@@ -260,16 +254,24 @@ def evaluate(
     setting: Annotated[list[SettingName], typer.Option(help="once or several times")] = [  # noqa: B006
         SettingName.pure
     ],
-    method: Annotated[str, typer.Option(help="ours, or a peer's name")] = "ours",
+    method: Annotated[
+        str, typer.Option(help="ours, paper, a variant such as paper-flat, or a peer's name")
+    ] = "ours",
     seeds: Annotated[str, typer.Option(help="seeds joined by ,")] = "0",
     split: SplitName = None,
     features: Features = None,
     semantics: Semantics = None,
     report: Annotated[Path | None, typer.Option("--json", help="write the rows")] = None,
     shots: Annotated[str, typer.Option(help="few-shot: shots of a class, joined by ,")] = "1,5",
-    way: Annotated[int, typer.Option(help="few-shot: classes of an episode; 0: all")] = 5,
-    queries: Annotated[int, typer.Option(help="few-shot: queries of a class")] = 15,
-    episodes: Annotated[int, typer.Option(help="few-shot: episodes to test on")] = 600,
+    way: Annotated[
+        int | None, typer.Option(help="few-shot: classes of an episode; 0: all; by default 5")
+    ] = None,
+    queries: Annotated[
+        int | None, typer.Option(help="few-shot: queries of a class; by default 15")
+    ] = None,
+    episodes: Annotated[
+        int | None, typer.Option(help="few-shot: episodes to test on; by default 600")
+    ] = None,
     base: Annotated[str, typer.Option(help="few-shot: learn from training or all seen")] = (
         "training"
     ),
@@ -287,12 +289,12 @@ def evaluate(
         if len(setting) > 1:
             raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
         plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
-        generalised = few_shot[0] == SettingName.generalized_few_shot
-        options |= {**plan, "generalised": generalised}
+        options |= {name: value for name, value in plan.items() if value is not None}
+        options["generalized"] = few_shot[0] == SettingName.generalized_few_shot
         run_few_shot(data, method, seeds, shots, report, tried, options)
         return
     reports = [] if report is None else [report]
-    run_comparison(data, [method], [one.recorded for one in setting], seeds, reports, options)
+    run_comparison(data, [method], [one.value for one in setting], seeds, reports, options)
 
 
 def run_few_shot(
@@ -358,7 +360,7 @@ def compare(
     run_comparison(
         data,
         list(known_methods()) if methods == "all" else methods.split(","),
-        [one.recorded for one in setting],
+        [one.value for one in setting],
         seeds,
         tables or [],
         {"split": split, "features": features, "semantics": semantics},

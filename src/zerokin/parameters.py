@@ -1,8 +1,9 @@
 """Parameter validation: declared ranges, and the one function that checks an object against them.
 
 An estimator lists its parameters in ``_parameter_ranges``, a table of names and ranges, and calls
-`check_parameters` when it is fitted; a frozen dataclass does so when it is made. What does not fit
-is refused in one line that names the parameter, its range and what was given.
+`check_parameters` when it is fitted; a dataclass declares them in its annotations
+(`zerokin.declared`). What does not fit is refused in one line that names the parameter, its range
+and what was given. In a model of pydantic, ``Annotated[float, Real(0, 1)]`` is the same range.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,19 +24,59 @@ LARGEST_INTEGER = 2**63 - 1
 LARGEST_SEED = 2**32 - 1
 """The largest seed of NumPy's ``RandomState``."""
 
-
 LONGEST_PATH = 4096
 
 
-class Range(Protocol):
+class Range:
     """What values a parameter may have."""
+
+    @property
+    def described(self) -> str:
+        """What a value must be, to stand behind *must be*."""
+        raise NotImplementedError
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether a value fits."""
+        raise NotImplementedError
+
+    def hint(self, value: object) -> str:
+        """Return what may mend a value that does not fit."""
+        del value
+        return ""
+
+    def bounds(self) -> dict[str, Any]:
+        """Return what JSON schema says of the range, beside the type."""
+        return {}
+
+    def problem(self, value: object) -> str | None:
+        """Return what is wrong with a value, to stand behind the name, or None if it fits."""
+        if self.holds(value):
+            return None
+        return f" must be {self.described}: got {shown(value)}{self.hint(value)}"
 
     def refusal(self, name: str, value: object) -> str | None:
         """Return the line that refuses a value of the parameter so called, or None if it fits."""
+        problem = self.problem(value)
+        return None if problem is None else f"{name}{problem}"
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import PydanticCustomError, core_schema
+
+        def check(value: Any, _: object) -> Any:
+            problem = self.problem(value)
+            if problem is not None:
+                raise PydanticCustomError("range", "{problem}", {"problem": problem})
+            return value
+
+        # Nothing is converted; the type within is for the JSON schema alone.
+        return core_schema.no_info_wrap_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        return {**handler(schema), **self.bounds()}
 
 
 @dataclass(frozen=True)
-class Real:
+class Real(Range):
     """A finite real number in an interval; NumPy's scalars count, booleans and texts do not.
 
     Parameters
@@ -44,9 +85,6 @@ class Real:
         Ends of the interval; None for none.
     closed
         Which ends belong to it.
-    words
-        What to say of numbers outside, such as ``"lie in [0, 1)"``; by default it is made. One
-        with ``{name}`` and ``{value}`` in it is the whole line.
 
     Examples
     --------
@@ -59,65 +97,55 @@ class Real:
     low: float | None = None
     high: float | None = None
     closed: Literal["both", "left", "right", "neither"] = "both"
-    words: str | None = None
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        number = is_real(value)
-        if number and self._holds(value):  # type: ignore[arg-type]
-            return None
-        said = self.words or f"be {self._described()}"
-        if "{value}" in said:
-            return said.format(name=name, value=shown(value))
-        if not number and "number" not in said:
-            said = "be a number"
-        # In YAML 1e-3 is a text and 1.0e-3 a number.
-        hint = " (in YAML, 1.0e-3)" if isinstance(value, str) and "e" in value.lower() else ""
-        return f"{name} must {said}: got {shown(value)}{hint}"
-
-    def _holds(self, value: float) -> bool:
-        if self.low is not None and (
-            value < self.low or (value == self.low and self.closed in ("right", "neither"))
-        ):
-            return False
-        return self.high is None or not (
-            value > self.high or (value == self.high and self.closed in ("left", "neither"))
-        )
-
-    def _described(self) -> str:
-        includes_low, includes_high = (
-            self.closed in ("both", "left"),
-            self.closed
-            in (
-                "both",
-                "right",
-            ),
-        )
-        low = None if self.low is None else f"{self.low:g}"
-        high = None if self.high is None else f"{self.high:g}"
+    @property
+    def described(self) -> str:
+        low, high = (None if end is None else f"{end:g}" for end in (self.low, self.high))
         if low is None and high is None:
             return "a finite number"
+        above = "of at least" if self._has_low else "above"
+        below = "at most" if self._has_high else "below"
         if high is None:
-            return f"a number of at least {low}" if includes_low else f"a number above {low}"
-        top = high if includes_high else f"below {high}"
+            return f"a number {above} {low}"
         if low is None:
-            return f"a number of at most {high}" if includes_high else f"a number below {high}"
-        if includes_low:
-            return f"a number from {low} to {top}"
-        return f"a number above {low} and {'at most ' if includes_high else ''}{top}"
+            return f"a number {below} {high}"
+        if self._has_low:
+            return f"a number from {low} to {'' if self._has_high else 'below '}{high}"
+        return f"a number above {low} and {below} {high}"
+
+    def holds(self, value: Any) -> bool:
+        if not is_real(value):
+            return False
+        low = self.low is None or value > self.low or (self._has_low and value == self.low)
+        high = self.high is None or value < self.high or (self._has_high and value == self.high)
+        return bool(low and high)
+
+    def hint(self, value: object) -> str:
+        # In YAML 1e-3 is a text and 1.0e-3 a number.
+        return " (in YAML, 1.0e-3)" if isinstance(value, str) and "e" in value.lower() else ""
+
+    def bounds(self) -> dict[str, Any]:
+        low = {"minimum" if self._has_low else "exclusiveMinimum": self.low}
+        high = {"maximum" if self._has_high else "exclusiveMaximum": self.high}
+        return {name: end for name, end in {**low, **high}.items() if end is not None}
+
+    @property
+    def _has_low(self) -> bool:
+        return self.closed in ("both", "left")
+
+    @property
+    def _has_high(self) -> bool:
+        return self.closed in ("both", "right")
 
 
 @dataclass(frozen=True)
-class Integer:
+class Integer(Range):
     """A whole number in a closed interval; NumPy's count, booleans, floats and texts do not.
 
     Parameters
     ----------
     low, high
         Ends of the interval; None for none above.
-    words
-        What to say of numbers outside, such as ``"be at least 1"``; by default it is made. One
-        with ``{name}`` and ``{value}`` in it is the whole line.
 
     Examples
     --------
@@ -127,63 +155,55 @@ class Integer:
 
     low: int = 0
     high: int | None = LARGEST_INTEGER
-    words: str | None = None
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        whole = is_whole(value)
-        if whole and self.low <= value and (self.high is None or value <= self.high):  # type: ignore[operator]
-            return None
+    @property
+    def described(self) -> str:
         top = "" if self.high in (None, LARGEST_INTEGER) else f" to {self.high:,}"
-        said = self.words or f"be a whole number from {self.low}{top}"
-        if "{value}" in said:
-            return said.format(name=name, value=shown(value))
-        if not whole and "whole number" not in said:
-            said = "be a whole number"
-        return f"{name} must {said}: got {shown(value)}"
+        return f"a whole number from {self.low:,}{top}"
+
+    def holds(self, value: Any) -> bool:
+        return is_whole(value) and self.low <= value and (self.high is None or value <= self.high)
+
+    def bounds(self) -> dict[str, Any]:
+        top = {} if self.high in (None, LARGEST_INTEGER) else {"maximum": self.high}
+        return {"minimum": self.low, **top}
 
 
 @dataclass(frozen=True)
-class OneOf:
+class OneOf(Range):
     """One of a few texts.
-
-    Parameters
-    ----------
-    values
-        The texts.
-    said
-        What is said between a value that is not among them and their list.
 
     Examples
     --------
     >>> print(OneOf(["residual", "flat"]).refusal("inference", "flut"))
-    inference='flut' is none of residual, flat; did you mean 'flat'?
+    inference must be one of residual, flat: got 'flut'; did you mean 'flat'?
     """
 
     values: Sequence[str]
-    said: str = "is none of"
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        if isinstance(value, str) and value in self.values:
-            return None
-        known = listing(self.values, most=20)
-        return f"{name}={shown(value)} {self.said} {known}{did_you_mean(value, self.values)}"
+    @property
+    def described(self) -> str:
+        return f"one of {listing(self.values, most=20)}"
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.values
+
+    def hint(self, value: object) -> str:
+        return did_you_mean(value, self.values)
 
 
 @dataclass(frozen=True)
-class Boolean:
+class Boolean(Range):
     """True or false, NumPy's included."""
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        if isinstance(value, bool | np.bool_):
-            return None
-        return f"{name} must be true or false: got {shown(value)}"
+    described = "true or false"
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_)
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Range):
     """A text that is not empty and holds no control characters.
 
     Parameters
@@ -194,30 +214,30 @@ class Text:
 
     such_as: str
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        if isinstance(value, str) and value and value.isprintable():
-            return None
-        return f"{name} must be a text such as {self.such_as!r}: got {shown(value)}"
+    @property
+    def described(self) -> str:
+        return f"a text such as {self.such_as!r}"
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str) and bool(value) and value.isprintable()
 
 
 @dataclass(frozen=True)
-class PathLike:
+class PathLike(Range):
     """A path of a file or folder, as a text or an ``os.PathLike``."""
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
+    described = "a path"
+
+    def holds(self, value: Any) -> bool:
         try:
-            path = os.fspath(value)  # type: ignore[call-overload]
+            path = os.fspath(value)
         except TypeError:
-            path = None
-        if isinstance(path, str) and path and "\0" not in path and len(path) <= LONGEST_PATH:
-            return None
-        return f"{name} must be a path: got {shown(value)}"
+            return False
+        return isinstance(path, str) and 0 < len(path) <= LONGEST_PATH and "\0" not in path
 
 
 @dataclass(frozen=True)
-class InstanceOf:
+class InstanceOf(Range):
     """An object of some class.
 
     Parameters
@@ -231,53 +251,61 @@ class InstanceOf:
     kinds: type | tuple[type, ...]
     called: str
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        if isinstance(value, self.kinds):
-            return None
-        return f"{name} must be {self.called}: got {shown(value)}"
+    @property
+    def described(self) -> str:
+        return self.called
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, self.kinds)
 
 
 @dataclass(frozen=True)
-class Optional:
+class NamedValues(Range):
+    """A mapping of texts to anything."""
+
+    described = "names with values"
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
+@dataclass(frozen=True)
+class Optional(Range):
     """None, or what another range holds."""
 
     of: Range
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        said = None if value is None else self.of.refusal(name, value)
-        if said is None or ": got " not in said:
-            return said
-        before, _, given = said.rpartition(": got ")
-        return f"{before}, or None: got {given}"
+    @property
+    def described(self) -> str:
+        return f"{self.of.described}, or None"
+
+    def holds(self, value: Any) -> bool:
+        return value is None or self.of.holds(value)
+
+    def hint(self, value: object) -> str:
+        return self.of.hint(value)
 
 
 @dataclass(frozen=True)
-class Either:
-    """What fits one of two ranges.
-
-    Parameters
-    ----------
-    first, second
-        The ranges.
-    words
-        What to say of values that fit neither, such as ``"be true, false or a mode"``.
-    """
+class Either(Range):
+    """What fits one of two ranges."""
 
     first: Range
     second: Range
-    words: str
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        if self.first.refusal(name, value) is None or self.second.refusal(name, value) is None:
-            return None
-        return f"{name} must {self.words}: got {shown(value)}"
+    @property
+    def described(self) -> str:
+        return f"{self.first.described}, or {self.second.described}"
+
+    def holds(self, value: Any) -> bool:
+        return self.first.holds(value) or self.second.holds(value)
+
+    def hint(self, value: object) -> str:
+        return self.first.hint(value) or self.second.hint(value)
 
 
 @dataclass(frozen=True)
-class Several:
+class Several(Range):
     """A list or tuple of values that each fit, or with ``alone`` such a value by itself.
 
     Parameters
@@ -288,26 +316,39 @@ class Several:
         How many there must be; None for any number.
     alone
         Whether one value may stand for all.
+    least
+        Whether there must be one at least.
     """
 
     of: Range
     length: int | None = None
     alone: bool = False
+    least: bool = False
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return the line that refuses a value, or None if it fits."""
-        if isinstance(value, list | tuple):
-            if self.length is not None and len(value) != self.length:
-                return f"{name} must be {self.length} values: got {shown(value)}"
-            lines = (self.of.refusal(f"{name}[{i}]", item) for i, item in enumerate(value))
-            return next((line for line in lines if line), None)
+    @property
+    def described(self) -> str:
         if self.alone:
-            return self.of.refusal(name, value)
-        return f"{name} must be a list of values: got {shown(value)}"
+            return self.of.described
+        some = "a list of one or more values" if self.least else "a list of values"
+        return f"{f'{self.length} values' if self.length else some}, each {self.of.described}"
+
+    def holds(self, value: Any) -> bool:
+        if not isinstance(value, list | tuple):
+            return self.alone and self.of.holds(value)
+        fits = len(value) >= self.least if self.length is None else len(value) == self.length
+        return fits and all(map(self.of.holds, value))
+
+    def problem(self, value: object) -> str | None:
+        """Return what is wrong with a value, by its position where it is one of several."""
+        if isinstance(value, list | tuple) and self.length in (None, len(value)):
+            for i, item in enumerate(value):
+                if problem := self.of.problem(item):
+                    return f"[{i}]{problem}"
+        return super().problem(value)
 
 
 @dataclass(frozen=True)
-class Unchecked:
+class Unchecked(Range):
     """Anything: what is wrong with it is said where it is used.
 
     Parameters
@@ -316,12 +357,12 @@ class Unchecked:
         Where that is.
     """
 
-    because: str = field(default="")
+    because: str
+    described = "anything"
 
-    def refusal(self, name: str, value: object) -> str | None:
-        """Return None: everything fits."""
-        del name, value
-        return None
+    def holds(self, value: Any) -> bool:
+        del value
+        return True
 
 
 Ranges = Mapping[str, Range]
@@ -330,7 +371,7 @@ Ranges = Mapping[str, Range]
 SEED = Integer(0, LARGEST_SEED)
 PATH = PathLike()
 SIDE = Integer(1, 10_000)
-"""Of a picture, in pixels: what is more only runs out of memory."""
+"""Of an image, in pixels: what is more only runs out of memory."""
 DEVICE = Text("cpu")
 
 
@@ -380,5 +421,7 @@ def is_whole(value: object) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it: NumPy's scalars become Python's."""
+    """Return a parameter as JSON can hold it: NumPy's scalars become Python's, lists tuples."""
+    if isinstance(value, list | tuple):
+        return tuple(map(plain, value))
     return value.item() if isinstance(value, np.generic) else value

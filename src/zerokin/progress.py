@@ -19,7 +19,7 @@ def track(items: Iterable[Item], stage: str, *, total: int, quiet: bool = False)
     items
         What to go through.
     stage
-        What the work is called, such as ``"decoding pictures"``.
+        What the work is called, such as ``"decoding images"``.
     total
         How many items there are.
     quiet

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from served import bundle, running, test_pictures
+from served import bundle, running, test_images
 
 from .conftest import PASSWORD
 from .visitor import Visitor, file_data, function_of
@@ -78,7 +78,7 @@ def test_two_names_none_and_a_whole_address_are_refused(visitor):
 
 def test_pages_of_other_sites_change_nothing_and_read_nothing(visitor):
     own = f"http://127.0.0.1:{visitor.port}"
-    photo = test_pictures()[0].read_bytes()
+    photo = test_images()[0].read_bytes()
     for origin in (
         "http://elsewhere.example",
         "null",
@@ -189,7 +189,7 @@ SLOW = (
 def test_slow_clients_are_let_go_and_take_no_memory(server, address):
     """Headers have 10 s, bodies 15 s and more for what has come: all at once, to wait once."""
     visitor, (_, process) = Visitor(address), server
-    content = test_pictures()[0].read_bytes()
+    content = test_images()[0].read_bytes()
     visitor.ask("POST", "/api/predict", content)
     before = resident(process)
     with ExitStack() as stack:
@@ -197,7 +197,7 @@ def test_slow_clients_are_let_go_and_take_no_memory(server, address):
         for number in range(20):
             connection = socket.create_connection((visitor.host, visitor.port), timeout=30)
             stack.callback(connection.close)
-            # Each announces and sends much of a picture, and then nothing more.
+            # Each announces and sends much of an image, and then nothing more.
             head = (
                 b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2900000\r\n\r\n"
             )
@@ -265,7 +265,7 @@ def test_one_connection_too_many_is_closed_and_the_others_are_served(tmp_path):
         assert visitor.well()
 
 
-# -- pictures that are worse than they look ------------------------------------------------------
+# -- images that are worse than they look ------------------------------------------------------
 
 
 def png(width: int, height: int, rows: int = 0) -> bytes:
@@ -291,7 +291,7 @@ def png(width: int, height: int, rows: int = 0) -> bytes:
         ((0, 5), 400),
     ],
 )
-def test_huge_pictures_of_few_bytes_take_no_memory(server, address, size, status):
+def test_huge_images_of_few_bytes_take_no_memory(server, address, size, status):
     visitor, (_, process) = Visitor(address), server
     before = resident(process)
     for _ in range(4):
@@ -315,7 +315,7 @@ def test_uploads_have_a_quota(tmp_path):
                 assert status in (200, 503), content
         kept = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         assert kept <= 20 * 200_000
-        fn, _ = function_of(visitors[-1].open_page(), "picture")
+        fn, _ = function_of(visitors[-1].open_page(), "image")
         process.kill()
         process.wait(30)
     assert list(folder.iterdir())
@@ -332,7 +332,7 @@ def test_uploads_have_a_quota(tmp_path):
 
 def test_a_table_is_no_program(visitor):
     fn, _ = function_of(visitor.config, "files")
-    content = test_pictures()[0].read_bytes()
+    content = test_images()[0].read_bytes()
     names = ["=HYPERLINK(1).png", "+1.png", "-1.png", "@x.png"]
     paths = [visitor.keep(name, content) for name in names]
     visitor.call(fn, [[file_data(path) for path in paths], "All", 1], session="table")

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from served import test_pictures
+from served import test_images
 
 from .visitor import Visitor, file_data, function_of
 
@@ -66,7 +66,7 @@ def shapes(path):
     ]
 
 
-@pytest.mark.parametrize("element", ["files", "picture"])
+@pytest.mark.parametrize("element", ["files", "image"])
 @pytest.mark.parametrize("number", range(10))
 def test_a_call_with_a_path_reads_nothing(visitor, secret, element, number):
     fn, width = function_of(visitor.config, element)
@@ -138,7 +138,7 @@ def test_special_files_hold_nobody_up(visitor, tmp_path):
     fifo = tmp_path / "fifo.png"
     os.mkfifo(fifo)
     for path in (fifo, "/dev/zero", "/dev/random", "/dev/stdin", "/proc/kmsg", "/dev/tty"):
-        for element in ("files", "picture"):
+        for element in ("files", "image"):
             fn, width = function_of(visitor.config, element)
             data = [[file_data(str(path))] if element == "files" else file_data(str(path))]
             status, *_ = visitor.call(fn, [*data, "All", 1, 0][:width])
@@ -149,8 +149,8 @@ def test_special_files_hold_nobody_up(visitor, tmp_path):
 
 def test_nothing_is_fetched(visitor, elsewhere):
     url, called = elsewhere
-    own = visitor.keep("a.png", test_pictures()[0].read_bytes())
-    for element in ("files", "picture"):
+    own = visitor.keep("a.png", test_images()[0].read_bytes())
+    for element in ("files", "image"):
         fn, width = function_of(visitor.config, element)
         rest = ["All", 1, 0][: width - 1]
         for given in shapes(url):
@@ -169,19 +169,19 @@ def test_uploads_are_ones_own(address):
     one, other, nobody = Visitor(address), Visitor(address), Visitor(address)
     config = one.open_page()
     other.open_page()
-    photo = test_pictures()[0].read_bytes()
+    photo = test_images()[0].read_bytes()
     path = one.keep("photo.png", photo)
     status, headers, content = one.ask("GET", f"/gradio_api/file={path}")
     assert (status, content) == (200, photo)
     assert headers["content-type"] == "image/png"
-    fn, _ = function_of(config, "picture")
+    fn, _ = function_of(config, "image")
     for thief in (other, nobody):
         assert thief.ask("GET", f"/gradio_api/file={path}")[0] == 404
         assert thief.call(fn, [file_data(path), "All", 0.3, 0])[0] == 403
     assert one.call(fn, [file_data(path), "All", 0.3, 0], session="own")[0] == 200
     assert b"zk-" in one.result("own")
     assert nobody.upload("photo.png", photo)[0] == 403
-    # What is no picture never becomes one in a browser.
+    # What is no image never becomes one in a browser.
     path = one.keep("page.html", b"<script>alert(1)</script>")
     headers = one.ask("GET", f"/gradio_api/file={path}")[1]
     assert headers["content-type"] == "application/octet-stream"

@@ -36,7 +36,7 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def screenshots(tmp_path_factory) -> Path:
-    """Where pictures of the page are left: ``ZEROKIN_SCREENSHOTS``, or a temporary folder."""
+    """Where images of the page are left: ``ZEROKIN_SCREENSHOTS``, or a temporary folder."""
     given = os.environ.get("ZEROKIN_SCREENSHOTS")
     folder = Path(given) if given else tmp_path_factory.mktemp("screenshots")
     folder.mkdir(parents=True, exist_ok=True)

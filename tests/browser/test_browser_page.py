@@ -1,4 +1,4 @@
-"""The page in a real browser: a picture, a new class, the hierarchy and a batch."""
+"""The page in a real browser: an image, a new class, the hierarchy and a batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from served import bundle, running, test_pictures, zerokin
+from served import bundle, running, test_images, zerokin
 from zerokin.recognizer import Recognizer
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -21,7 +21,7 @@ EVIL = '<img src=x onerror=alert(1)> & "שלום"'
 
 
 def upload(visit, file):
-    visit.page.set_input_files("#picture input[type=file]", str(file))
+    visit.page.set_input_files("#image input[type=file]", str(file))
     visit.page.wait_for_selector("#answer h2")
 
 
@@ -40,8 +40,8 @@ def add_by_interface(address, name, vector):
 
 
 @pytest.mark.parametrize("visit", ["wide", "phone"], indirect=True)
-def test_a_picture_is_uploaded_and_answered(visit, served, screenshots):
-    file = test_pictures()[0]
+def test_a_image_is_uploaded_and_answered(visit, served, screenshots):
+    file = test_images()[0]
     upload(visit, file)
     expected = Recognizer.load(served[1], device="cpu").recognize(file, max_risk=0.3)[0]
     assert ranked(visit) == [one.name for one in expected.ranked]
@@ -49,12 +49,12 @@ def test_a_picture_is_uploaded_and_answered(visit, served, screenshots):
     assert visit.page.locator("#answer figure img").first.evaluate("image => image.naturalWidth")
     width = visit.page.viewport_size["width"]
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-    visit.page.screenshot(path=screenshots / f"picture-{width}.png", full_page=True)
+    visit.page.screenshot(path=screenshots / f"image-{width}.png", full_page=True)
 
 
-def test_what_is_no_picture_is_said(visit, tmp_path):
-    (tmp_path / "broken.png").write_bytes(test_pictures()[0].read_bytes()[:99])
-    visit.page.set_input_files("#picture input[type=file]", str(tmp_path / "broken.png"))
+def test_what_is_no_image_is_said(visit, tmp_path):
+    (tmp_path / "broken.png").write_bytes(test_images()[0].read_bytes()[:99])
+    visit.page.set_input_files("#image input[type=file]", str(tmp_path / "broken.png"))
     visit.page.wait_for_selector("#answer .zk-bad")
     assert "broken.png" in visit.page.inner_text("#answer")
 
@@ -79,8 +79,8 @@ def test_a_class_is_added_recognised_and_forgotten(visit, served, screenshots):
     twin = known.vectors[known.index("plum mumbler")[0]]
     twin = np.where(np.array(known.attribute_names) == "coat::violet", 0.5, twin)
     assert known.vectors[-1] == pytest.approx(twin, abs=0.02)  # sliders have steps
-    visit.tab("Picture")
-    file = next(file for file in test_pictures() if file.parent.name == "plum mumbler")
+    visit.tab("Image")
+    file = next(file for file in test_images() if file.parent.name == "plum mumbler")
     among_unseen(visit)
     upload(visit, file)
     expected = Recognizer.load(folder, device="cpu").recognize(file, candidates="unseen")[0]
@@ -114,7 +114,7 @@ def test_the_hierarchy_is_drawn_and_searched(visit, screenshots):
 
 def test_a_batch_gives_the_csv_of_the_command_line(visit, served, screenshots, tmp_path):
     names = [f"{number}.png" for number in range(6)]
-    for name, file in zip(names, test_pictures(), strict=False):
+    for name, file in zip(names, test_images(), strict=False):
         (tmp_path / name).write_bytes(file.read_bytes())
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for name in names:
@@ -140,7 +140,7 @@ def test_a_batch_gives_the_csv_of_the_command_line(visit, served, screenshots, t
 def test_html_in_a_name_is_shown_as_text(visit, served, screenshots):
     address, folder = served
     known = Recognizer.load(folder, device="cpu").classes
-    file = next(file for file in test_pictures() if file.parent.name == "plum mumbler")
+    file = next(file for file in test_images() if file.parent.name == "plum mumbler")
     add_by_interface(address, EVIL, known.vectors[known.index("plum mumbler")[0]].tolist())
     among_unseen(visit)
     upload(visit, file)
@@ -169,7 +169,7 @@ def test_a_password_is_taken_and_an_open_page_does_not_hold_the_server_up(chromi
             page = context.new_page()
             page.goto(address)
             page.wait_for_selector("#answer p")
-            page.set_input_files("#picture input[type=file]", str(test_pictures()[0]))
+            page.set_input_files("#image input[type=file]", str(test_images()[0]))
             page.wait_for_selector("#answer h2")
             process.send_signal(signal.SIGTERM)
             assert process.wait(15) == 0

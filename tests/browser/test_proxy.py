@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from served import bundle, running, test_pictures
+from served import bundle, running, test_images
 
 pytestmark = pytest.mark.browser
 
@@ -114,7 +114,7 @@ def ask(proxied, path, content=None, *, user=f"{USER}:{WORD}", **headers):
 
 def test_the_documented_proxy_lets_the_interface_through(proxied):
     address = proxied[0]
-    photo = test_pictures()[0].read_bytes()
+    photo = test_images()[0].read_bytes()
     status, headers, content = ask(proxied, "/api/predict", photo, Origin=address)
     assert status == 200
     assert json.loads(content)["ranked"]
@@ -139,7 +139,7 @@ def test_the_page_works_behind_the_proxy(proxied, chromium):
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(address)
     page.wait_for_selector("#answer p")
-    page.set_input_files("#picture input[type=file]", test_pictures()[0])
+    page.set_input_files("#image input[type=file]", test_images()[0])
     page.wait_for_selector("#answer h2")
     assert wrong == []
     assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []

@@ -1,4 +1,4 @@
-"""Targets among pictures, data sets and class semantics."""
+"""Targets among images, data sets and class semantics."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ WORDNET = (
 
 
 def gradient(mode: str = "RGB", size: tuple[int, int] = (12, 9)) -> Image.Image:
-    """Return a small picture of a mode."""
+    """Return a small image of a mode."""
     values = np.arange(size[0] * size[1] * 3, dtype=np.uint8).reshape(size[1], size[0], 3)
     return Image.fromarray(values).convert(mode)
 
 
-def encoded(picture: Image.Image, kind: str, **options: object) -> bytes:
-    """Return a picture as a file."""
+def encoded(image: Image.Image, kind: str, **options: object) -> bytes:
+    """Return an image as a file."""
     buffer = io.BytesIO()
-    picture.save(buffer, kind, **options)
+    image.save(buffer, kind, **options)
     return buffer.getvalue()
 
 
-def _make_pictures(folder: Path) -> None:
+def _make_images(folder: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     several = {"save_all": True, "append_images": [gradient(), gradient("L").convert("RGB")]}
@@ -75,12 +75,12 @@ def _make_pictures(folder: Path) -> None:
         (folder / name).write_bytes(content)
 
 
-def _read_picture(folder: Path, file: str) -> None:
-    from zerokin.data.pictures import decode
+def _read_image(folder: Path, file: str) -> None:
+    from zerokin.data.images import decode
 
-    picture = decode((folder / file).read_bytes(), file)
-    assert picture.mode == "RGB"
-    assert np.asarray(picture).shape == (picture.height, picture.width, 3)
+    image = decode((folder / file).read_bytes(), file)
+    assert image.mode == "RGB"
+    assert np.asarray(image).shape == (image.height, image.width, 3)
 
 
 def _make_folder(folder: Path) -> None:
@@ -95,8 +95,8 @@ def _read_folder(folder: Path, file: str) -> None:
     from zerokin.data.check import check
 
     dataset = load_dataset(f"folder={folder}")
-    for index in range(len(dataset.pictures)):
-        dataset.pictures.load(index)
+    for index in range(len(dataset.images)):
+        dataset.images.load(index)
     with suppress(ZerokinError):  # classes may have descriptions alone
         assert np.isfinite(dataset.classes.semantics).all()
     check(f"folder={folder}")
@@ -189,7 +189,7 @@ def _read_xlsa17(folder: Path, file: str) -> None:
 
 
 def _make_tars(folder: Path) -> None:
-    with tarfile.open(folder / "pictures.tar", "w") as tar:
+    with tarfile.open(folder / "images.tar", "w") as tar:
         for number in range(3):
             content = encoded(gradient(), "PNG")
             info = tarfile.TarInfo(f"class{number}/{number}.png")
@@ -198,13 +198,13 @@ def _make_tars(folder: Path) -> None:
 
 
 def _read_tars(folder: Path, file: str) -> None:
-    from zerokin.data.pictures import open_tars
+    from zerokin.data.images import open_tars
 
-    pictures = open_tars([folder / file])
-    for index in range(len(pictures)):
+    images = open_tars([folder / file])
+    for index in range(len(images)):
         with suppress(ZerokinError):
-            pictures.load(index)
-    pictures.sha256()
+            images.load(index)
+    images.sha256()
 
 
 def _make_zips(folder: Path) -> None:
@@ -215,14 +215,14 @@ def _make_zips(folder: Path) -> None:
 
 
 def _read_zips(folder: Path, file: str) -> None:
-    from zerokin.app.archives import uploaded_pictures
+    from zerokin.app.archives import uploaded_images
     from zerokin.app.limits import Limits
 
-    pictures, left_out = uploaded_pictures([(file, folder / file)], Limits())
-    assert len(pictures) + len(left_out) < 100
-    for index in range(len(pictures)):
+    images, left_out = uploaded_images([(file, folder / file)], Limits())
+    assert len(images) + len(left_out) < 100
+    for index in range(len(images)):
         with suppress(ZerokinError):
-            pictures.load(index)
+            images.load(index)
 
 
 def _make_native(folder: Path) -> None:
@@ -244,9 +244,9 @@ def _read_native(folder: Path, file: str) -> None:
     from zerokin.data.native_features import NativeFeatures
 
     features = NativeFeatures(folder / file)
-    assert len(features.names) == len(features) == len(features.picture_sha256)
+    assert len(features.names) == len(features) == len(features.image_sha256)
     assert np.asarray(features.open()[:]).shape == features.shape
-    stamps = features.picture_stamps
+    stamps = features.image_stamps
     assert stamps is None or stamps.shape == (len(features), 2)
     repr(features)
 
@@ -266,7 +266,7 @@ def _read_arrays(folder: Path, file: str) -> None:
 
 
 DATA_TARGETS = (
-    Target("pictures", _make_pictures, _read_picture, weight=6),
+    Target("images", _make_images, _read_image, weight=6),
     Target("folder", _make_folder, _read_folder, files="classes.csv"),
     Target("word-vectors", _make_words, _read_words, weight=2),
     Target("corpora", _make_corpora, _read_corpora, needs="gensim"),

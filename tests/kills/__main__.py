@@ -37,13 +37,13 @@ def main() -> int:
 def run(folder: Path, seed: int, kills: int, only: list[str] | None) -> int:
     """Kill every command in turn; the same seed gives the same moments."""
     _warm_up()
-    from own_pictures import write_critter_folder
+    from own_images import write_critter_folder
 
     from .scenarios import scenarios, write_template
     from .serving import serve_and_kill
 
     animals = folder / "animals"
-    _forked(lambda: write_critter_folder(animals, n_seen=6, n_unseen=2, n_pictures=4, n_test=2))
+    _forked(lambda: write_critter_folder(animals, n_seen=6, n_unseen=2, n_images=4, n_test=2))
     template = write_template(folder, animals)
     known = [one for one in scenarios(f"folder={animals}") if not only or one.name in only]
     measured = {one.name: _reference(one, template, folder) for one in known}

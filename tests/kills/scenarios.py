@@ -61,17 +61,18 @@ def bundle(work: Path) -> object:
     from zerokin.recognizer import Recognizer
 
     known = Recognizer.load(work / "model", device="cpu")
-    picture = work / "picture.png"
-    answer = known.recognize([picture], k=99)[0].to_dict()
+    image = work / "picture.png"
+    answer = known.recognize([image], k=99)[0].to_dict()
     return known.classes.names, json.dumps({**answer, "picture": "", "image": ""}, sort_keys=True)
 
 
-def classifier(work: Path) -> object:
-    from zerokin import ZeroShotClassifier
+def feature_bundle(work: Path) -> object:
+    from zerokin.recognizer import Recognizer
 
-    model = ZeroShotClassifier.load(work / "classifier")
-    X = np.random.default_rng(0).normal(size=(3, model.n_features_in_))
-    return model.classes_.tolist(), model.decision_function(X).tobytes().hex()
+    known = Recognizer.load(work / "of-features")
+    rows = np.random.default_rng(0).normal(size=(3, known.classifier.n_features_in_))
+    answers = [answer.to_dict() for answer in known.recognize(rows, k=99)]
+    return known.classes.names, json.dumps(answers, sort_keys=True)
 
 
 def features(work: Path) -> object:
@@ -103,7 +104,7 @@ def rows(file: str) -> Callable[[Path], object]:
 
 
 def scenarios(data: str) -> list[Scenario]:
-    """Return all commands; ``data`` is a folder of pictures."""
+    """Return all commands; ``data`` is a folder of images."""
     vector, replaced = ("--vector", "v.npy"), ("--seed", "3", "--replace")
     small = (*SMALL, "--batch", "8")
     measured = (data, "--features", "g.safetensors")
@@ -123,7 +124,13 @@ def scenarios(data: str) -> list[Scenario]:
         ),
         Scenario("undo", ("undo", "model"), bundle),
         Scenario("fit", ("fit", data, "--out", "model", *replaced, *QUICK), bundle),
-        Scenario("fit features", (*by_features, "--out", "classifier"), classifier),
+        Scenario("fit features", (*by_features, "--out", "of-features"), feature_bundle),
+        Scenario(
+            "add-class features",
+            ("add-class", "of-features", "nëw one", *vector),
+            feature_bundle,
+            again=("add-class", "of-features", "next", *vector),
+        ),
         Scenario(
             "extract",
             ("extract", data, "--out", "f.safetensors", *small, "--image-size", "24"),
@@ -182,7 +189,7 @@ def write_template(root: Path, animals: Path) -> Path:
         ("add-class", "model", "extra", "--vector", "v.npy"),
         (*extract, "--image-size", "20", "--out", "f.safetensors"),
         (*extract, "--image-size", "16", "--out", "g.safetensors"),
-        ("fit", data, "--features", "g.safetensors", "--no-tune", "--out", "classifier"),
+        ("fit", data, "--features", "g.safetensors", "--no-tune", "--out", "of-features"),
     ):
         ended = run_command(arguments, work)
         assert ended.status == 0, work.with_suffix(".log").read_text(encoding="utf-8")

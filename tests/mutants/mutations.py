@@ -78,6 +78,10 @@ class Mutant(NamedTuple):
         source = (SOURCES / self.file).read_bytes()
         return source[: self.span[0]] + self.code.encode() + source[self.span[1] :]
 
+    def before_lines(self) -> int:
+        """Return how many lines it replaces."""
+        return (SOURCES / self.file).read_bytes()[slice(*self.span)].count(b"\n") + 1
+
     def key(self) -> tuple[str, str, str, str]:
         """What names it when lines have moved."""
         return self.file, self.where, self.before, self.after

@@ -1,7 +1,8 @@
 """The web page and its HTTP interface: one server, on this machine, around one bundle."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from zerokin.aliases import former
 
 if TYPE_CHECKING:
     from zerokin.app.application import create_app
@@ -18,9 +19,5 @@ _HOMES = {
 
 __all__ = ["Limits", "Service", "create_app", "serve"]
 
-
-def __getattr__(name: str) -> object:
-    # Loaded on first use: Gradio takes seconds, and is not there without the extra.
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+# Loaded on first use: Gradio takes seconds, and is not there without the extra.
+__getattr__ = former(__name__, {}, homes=_HOMES)

@@ -16,7 +16,7 @@ ROWS_SHOWN = 200
 
 
 def answer_html(answer: ImageAnswer, *, max_risk: float | None) -> str:
-    """Return everything that is said of one picture."""
+    """Return everything that is said of one sample."""
     parts = [
         _headline(answer, max_risk),
         _path(answer.superclasses, answer.best),
@@ -47,8 +47,8 @@ def percent(probability: float) -> str:
 def _headline(answer: ImageAnswer, max_risk: float | None) -> str:
     if answer.out_of_distribution:
         return (
-            '<div class="zk-head zk-none"><h2>None of these</h2><p>This picture is like no class '
-            "this model knows. Below are the classes that come nearest.</p></div>"
+            '<div class="zk-head zk-none"><h2>None of these</h2><p>It is like no class this '
+            "model knows. Below are the classes that come nearest.</p></div>"
         )
     hedged, best = answer.selective, answer.best
     if hedged is not None and hedged.layer != 0 and max_risk is not None:
@@ -70,8 +70,8 @@ def _headline(answer: ImageAnswer, max_risk: float | None) -> str:
 
 def _role(best: RankedClass) -> str:
     if best.seen:
-        return "a class with training pictures"
-    return "a class it never saw a picture of"
+        return "a class with training samples"
+    return "a class it never saw a sample of"
 
 
 def _path(superclasses: Sequence[Superclass], best: RankedClass) -> str:
@@ -114,16 +114,16 @@ def _kin(best: RankedClass, kin: Sequence[Kin]) -> str:
         return ""
     figures = []
     for one in kin:
-        pictures = "".join(
+        images = "".join(
             f'<img src="{data_address(jpeg)}" alt="example of {escape(one.name)}">'
             for jpeg in one.examples[:EXAMPLES_SHOWN]
         )
         figures.append(
-            f'<figure><div class="zk-pictures">{pictures}</div><figcaption>{as_html(one.name)} '
+            f'<figure><div class="zk-images">{images}</div><figcaption>{as_html(one.name)} '
             f"<small>similarity {one.similarity:.2f}</small></figcaption></figure>"
         )
     return (
-        f"<h3>Nearest kin of {as_html(best.name)} among the classes with pictures</h3>"
+        f"<h3>Nearest kin of {as_html(best.name)} among the classes with samples</h3>"
         f'<div class="zk-kin">{"".join(figures)}</div>'
     )
 
@@ -133,7 +133,7 @@ def batch_html(batch: Batch) -> str:
     from base64 import b64encode
 
     readable = sum(isinstance(answer, ImageAnswer) for answer in batch.answers)
-    parts = [note_html(f"{readable:,} of {len(batch.answers):,} pictures answered.", kind="good")]
+    parts = [note_html(f"{readable:,} of {len(batch.answers):,} samples answered.", kind="good")]
     if batch.skipped:
         lines = "".join(f"<li>{as_html(line)}</li>" for line in batch.skipped)
         parts.append(f'<ul class="zk-skipped">{lines}</ul>')
@@ -144,7 +144,7 @@ def batch_html(batch: Batch) -> str:
         )
         rows = "".join(_batch_row(answer) for answer in batch.answers[:ROWS_SHOWN])
         parts.append(
-            '<div class="zk-scroll"><table class="zk-batch"><thead><tr><th>Picture</th>'
+            '<div class="zk-scroll"><table class="zk-batch"><thead><tr><th>Sample</th>'
             f"<th>Answer</th><th>Probability</th></tr></thead><tbody>{rows}</tbody></table></div>"
         )
         if len(batch.answers) > ROWS_SHOWN:
@@ -154,8 +154,8 @@ def batch_html(batch: Batch) -> str:
 
 def _batch_row(answer: object) -> str:
     if not isinstance(answer, ImageAnswer):
-        picture, error = getattr(answer, "image", ""), getattr(answer, "error", "")
-        return f'<tr><td>{as_html(picture)}</td><td colspan="2">{as_html(error)}</td></tr>'
+        image, error = getattr(answer, "image", ""), getattr(answer, "error", "")
+        return f'<tr><td>{as_html(image)}</td><td colspan="2">{as_html(error)}</td></tr>'
     hedged = answer.selective
     sure = answer.best.probability if hedged is None else hedged.probability
     name = "none of these" if answer.out_of_distribution else answer.name

@@ -17,9 +17,19 @@ from starlette.exceptions import HTTPException
 
 from zerokin._version import __version__
 from zerokin.app.described import described_classes, described_hierarchy
+from zerokin.app.feature_uploads import FIELD as FEATURES_FIELD
+from zerokin.app.feature_uploads import sent_row
 from zerokin.app.refusals import one_line, status_of
 from zerokin.app.request_body import Body, BodyReader
-from zerokin.app.service import Service
+from zerokin.app.request_models import (
+    IMAGE_BODY,
+    FeatureRow,
+    NewClass,
+    PredictQuery,
+    body_schema,
+)
+from zerokin.app.service import Content, Service
+from zerokin.declared import parse_as, problem_line
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.recognizer.answering import Question
 from zerokin.recognizer.class_notes import class_notes
@@ -27,7 +37,6 @@ from zerokin.recognizer.class_notes import class_notes
 KINDS = ("all", "seen", "unseen")
 IMAGE_FIELD = "image"
 FORMER_FIELD = "picture"
-DESCRIPTIONS = ("attributes", "text", "vector")
 ROUTES = {
     "/api/health": ("GET",),
     "/api/predict": ("POST",),
@@ -59,38 +68,31 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
             "read_only": service.read_only,
         }
 
-    @router.post("/predict")
-    async def predict(
-        request: Request,
-        k: Annotated[int, Query()] = 5,
-        max_risk: Annotated[float | None, Query()] = None,
-        unseen_bias: Annotated[float, Query()] = 0.0,
-        candidates: Annotated[list[str] | None, Query()] = None,
-        examples: Annotated[bool, Query()] = False,
-    ) -> JSONResponse:
-        question = Question(chosen(candidates), k, max_risk, unseen_bias)
-        async with sent_picture(request) as (read, name):
+    of_features = service.recognizer.takes == "features"
+
+    @router.post(
+        "/predict",
+        openapi_extra={"requestBody": body_schema(FeatureRow) if of_features else IMAGE_BODY},
+    )
+    async def predict(request: Request, asked: Annotated[PredictQuery, Query()]) -> JSONResponse:
+        question = Question(chosen(asked.candidates), asked.k, asked.max_risk, asked.unseen_bias)
+        async with sent_sample(request, service) as (read, name):
             answer = await asyncio.wrap_future(service.ask(read, name, question))
-        return JSONResponse(answer.to_dict(examples=examples))
+        return JSONResponse(answer.to_dict(examples=asked.examples))
 
     @router.get("/classes")
     async def classes() -> dict[str, Any]:
         return described_classes(service.recognizer, read_only=service.read_only)
 
-    @router.post("/classes")
-    async def add_class(request: Request) -> JSONResponse:
-        given = await sent_object(request)
-        name = given.pop("name", None)
-        for key in given:
-            if key not in DESCRIPTIONS:
-                raise InvalidInput(f"unknown field {key!r}: give name and one of {DESCRIPTIONS}")
-        checked_kinds(given)
-        before = service.recognizer.classes
-        count = await run_in_threadpool(lambda: service.add_class(name, **given))
-        answer: dict[str, Any] = {"name": name.strip(), "classes": count}
-        if notes := class_notes(name.strip(), before, given.get("attributes")):
+    @router.post("/classes", status_code=201, openapi_extra={"requestBody": body_schema(NewClass)})
+    async def add_class(request: Request) -> dict[str, Any]:
+        new = parse_as(NewClass, await sent_json(request))
+        before, name = service.recognizer.classes, new.name.strip()
+        count = await run_in_threadpool(lambda: service.add_class(**vars(new)))
+        answer: dict[str, Any] = {"name": name, "classes": count}
+        if notes := class_notes(name, before, new.attributes):
             answer["notes"] = notes
-        return JSONResponse(answer, status_code=201)
+        return answer
 
     @router.delete("/classes")
     async def remove_named(name: Annotated[str, Query()]) -> dict[str, Any]:
@@ -117,25 +119,29 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
     return router
 
 
-def chosen(candidates: list[str] | None) -> str | list[str]:
+def chosen(candidates: list[str]) -> str | list[str]:
     """Return the candidates of a question from the values of a query.
 
     Examples
     --------
-    >>> chosen(None), chosen(["unseen"]), chosen(["lynx", "wolf"])
-    ('all', 'unseen', ['lynx', 'wolf'])
+    >>> chosen(["unseen"]), chosen(["lynx", "wolf"])
+    ('unseen', ['lynx', 'wolf'])
     """
-    if not candidates:
-        return "all"
     return candidates[0] if len(candidates) == 1 and candidates[0] in KINDS else candidates
 
 
 @asynccontextmanager
-async def sent_picture(request: Request) -> AsyncIterator[tuple[Callable[[], bytes], str]]:
-    """Give what reads the picture of a request, and its name: the whole body, or a form's file."""
+async def sent_sample(
+    request: Request, service: Service
+) -> AsyncIterator[tuple[Callable[[], Content], str]]:
+    """Give what reads the sample of a request, and its name: the whole body, or a form's file."""
+    body: Body = request.scope["zerokin.body"]
+    if service.recognizer.takes == "features":
+        width = service.recognizer.classifier.n_features_in_
+        yield lambda: sent_row(body.read(), width), FEATURES_FIELD
+        return
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
-        body: Body = request.scope["zerokin.body"]
         yield body.read, IMAGE_FIELD
         return
     async with request.form(max_files=1, max_fields=10) as form:
@@ -145,31 +151,12 @@ async def sent_picture(request: Request) -> AsyncIterator[tuple[Callable[[], byt
         yield sent.file.read, one_line(sent.filename or IMAGE_FIELD)
 
 
-async def sent_object(request: Request) -> dict[str, Any]:
-    """Return the JSON object that a request holds."""
+async def sent_json(request: Request) -> Any:
+    """Return what the JSON of a request holds, whatever it says of its type."""
     try:
-        given = json.loads(await request.body())
+        return json.loads(await request.body())
     except (ValueError, RecursionError) as problem:
         raise InvalidInput(f"the body is not JSON: {problem}") from problem
-    if not isinstance(given, dict):
-        raise InvalidInput('the body must be a JSON object such as {"name": …, "text": …}')
-    return given
-
-
-def checked_kinds(given: dict[str, Any]) -> None:
-    """Refuse a description of a class that is not of the kind its field holds."""
-    kinds = {
-        "attributes": (dict, "an object"),
-        "text": (str, "a string"),
-        "vector": (list, "a list"),
-    }
-    for key, value in given.items():
-        kind, called = kinds[key]
-        if not isinstance(value, kind):
-            raise InvalidInput(f"{key} must be {called}")
-    text = given.get("text", "")
-    if text.encode("utf-8", "replace").decode() != text:
-        raise InvalidInput("text holds half a character (a surrogate): leave it out")
 
 
 def error(status: int, line: object, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -186,8 +173,7 @@ async def _zerokin_error(_: Request, problem: Exception) -> JSONResponse:
 async def _validation_error(_: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, RequestValidationError)
     first = problem.errors()[0]
-    where = first.get("loc", ("", "request"))[-1]
-    return error(400, f"{where}: {first.get('msg', 'cannot be used')}")
+    return error(400, problem_line({**first, "loc": first["loc"][1:]}, PredictQuery))
 
 
 async def _http_error(_: Request, problem: Exception) -> JSONResponse:

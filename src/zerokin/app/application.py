@@ -72,7 +72,7 @@ def create_app(
         lifespan=lambda _: _tidied(uploads),
     )
     add_api(app, service, bodies)
-    app.include_router(upload_routes(uploads, most_files=service.limits.batch_pictures))
+    app.include_router(upload_routes(uploads, most_files=service.limits.batch_images))
     blocks = page(service)
     gr.mount_gradio_app(
         app,
@@ -80,7 +80,7 @@ def create_app(
         path="/",
         server_name=host,
         footer_links=[],
-        # Example pictures travel inside the answers: no file needs to be served.
+        # Example images travel inside the answers: no file needs to be served.
         allowed_paths=[],
         blocked_paths=[str(service.folder.resolve())],
         show_error=False,

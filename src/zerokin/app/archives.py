@@ -1,4 +1,4 @@
-"""Many pictures at once: files, and what zip files hold, read without writing anything."""
+"""Many images at once: files, and what zip files hold, read without writing anything."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from PIL import Image
 from zerokin.app.limits import Limits
 from zerokin.app.refusals import TooLarge
 from zerokin.app.uploads import decode_upload, upload_reader
-from zerokin.data.pictures import Pictures, is_picture
+from zerokin.data.images import Images, is_image
 from zerokin.errors import InvalidInput
 
 ENCRYPTED = 0x1
 HIDDEN = ("__MACOSX",)
 END, END_BYTES, LONGEST_COMMENT = b"PK\x05\x06", 22, 65_535
 LARGE_LOCATOR, LOCATOR_BYTES = b"PK\x06\x07", 20
-ENTRY_BYTES = 500  # of a zip file's directory for each picture of a batch, on average
+ENTRY_BYTES = 500  # of a zip file's directory for each image of a batch, on average
 
 
 @dataclass
@@ -41,8 +41,8 @@ class Unpacked:
                 raise TooLarge(f"the zip file unpacks to more than {self.most:,} bytes")
 
 
-class UploadedPictures(Pictures):
-    """Pictures that were sent, each read when it is its turn."""
+class UploadedImages(Images):
+    """Images that were sent, each read when it is its turn."""
 
     def __init__(
         self, names: Sequence[str], readers: Sequence[Callable[[], bytes]], limits: Limits
@@ -53,17 +53,17 @@ class UploadedPictures(Pictures):
         return decode_upload(self._readers[index](), self.names[index], self._limits)
 
 
-def uploaded_pictures(
+def uploaded_images(
     files: Sequence[tuple[str, Path]], limits: Limits
-) -> tuple[UploadedPictures, list[str]]:
-    """Return the pictures of uploaded files, and a line for everything that was left out.
+) -> tuple[UploadedImages, list[str]]:
+    """Return the images of uploaded files, and a line for everything that was left out.
 
     Parameters
     ----------
     files
         What each file is called, and where it lies; zip files are looked into, once.
     limits
-        More pictures than these are refused.
+        More images than these are refused.
     """
     names: list[str] = []
     readers: list[Callable[[], bytes]] = []
@@ -74,14 +74,14 @@ def uploaded_pictures(
             for name, reader in _members(called, path, limits, unpacked, skipped):
                 names.append(name)
                 readers.append(reader)
-        elif is_picture(called):
+        elif is_image(called):
             names.append(called)
             readers.append(upload_reader(path))
         else:
-            skipped.append(f"{called}: not a picture, left out")
-    if len(names) > limits.batch_pictures:
-        raise TooLarge(f"{len(names):,} pictures, over the limit of {limits.batch_pictures:,}")
-    return UploadedPictures(names, readers, limits), skipped
+            skipped.append(f"{called}: not an image, left out")
+    if len(names) > limits.batch_images:
+        raise TooLarge(f"{len(names):,} images, over the limit of {limits.batch_images:,}")
+    return UploadedImages(names, readers, limits), skipped
 
 
 def _members(
@@ -89,8 +89,8 @@ def _members(
 ) -> list[tuple[str, Callable[[], bytes]]]:
     try:
         listed = directory_bytes(path)
-        if listed > limits.batch_pictures * ENTRY_BYTES:
-            raise TooLarge(f"{called} lists far more files than {limits.batch_pictures:,} pictures")
+        if listed > limits.batch_images * ENTRY_BYTES:
+            raise TooLarge(f"{called} lists far more files than {limits.batch_images:,} images")
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except TooLarge:
@@ -152,8 +152,8 @@ def unfit(entry: zipfile.ZipInfo, limits: Limits) -> str | None:
         return "encrypted"
     if name.lower().endswith(".zip"):
         return "a zip file inside a zip file"
-    if not is_picture(name):
-        return "not a picture"
+    if not is_image(name):
+        return "not an image"
     if entry.file_size > limits.upload_bytes:
         return f"over the limit of {limits.upload_bytes:,} bytes"
     return None
@@ -170,7 +170,7 @@ def _reader(
         # zipfile raises many kinds on damaged input.
         except Exception as error:
             raise InvalidInput(
-                f"picture {entry.filename} cannot be unpacked ({str(error)[:80]})"
+                f"image {entry.filename} cannot be unpacked ({str(error)[:80]})"
             ) from error
         unpacked.take(len(content))
         return content

@@ -1,4 +1,4 @@
-"""The tab that names many pictures and gives a table."""
+"""The tab that names many samples and gives a table."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ from zerokin.recognizer.answering import Question
 MOST_RANKED = 10
 
 
+WANTED = {
+    "images": "Images, or a zip file of images",
+    "features": "Features: a NumPy file (.npy), a row for each sample",
+}
+
+
 def named_batch(service: Service, paths: list[str] | None, candidates: str, k: int) -> str:
     """Return the HTML of a batch."""
     if not paths:
-        return note_html("Choose pictures, or a zip file of pictures, first.", kind="bad")
+        return note_html(f"Choose first: {WANTED[service.recognizer.takes]}.", kind="bad")
     try:
         question = Question(CANDIDATES[candidates], k=int(k))
         files = [(Path(path).name, Path(path)) for path in paths]
@@ -37,13 +43,13 @@ def batch_tab(service: Service) -> None:
             files = gr.File(
                 file_count="multiple",
                 type="filepath",
-                label="Pictures, or a zip file of pictures",
+                label=WANTED[service.recognizer.takes],
                 height=220,
                 elem_id="files",
             )
             take_paths(files)
             candidates = gr.Radio(list(CANDIDATES), value="All", label="Choose among classes")
-            k = gr.Slider(1, MOST_RANKED, value=1, step=1, label="Classes for each picture")
+            k = gr.Slider(1, MOST_RANKED, value=1, step=1, label="Classes for each sample")
             start = gr.Button("Name them all", variant="primary", elem_id="start")
         with gr.Column(scale=3, min_width=240):
             table = gr.HTML(

@@ -115,7 +115,7 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
                 removable(service),
                 value=None,
                 label="Forget a class",
-                info="Only classes without pictures can be forgotten.",
+                info="Only classes without images can be forgotten.",
                 elem_id="forget-name",
             )
             forget = gr.Button("Forget it", elem_id="forget", interactive=not service.read_only)

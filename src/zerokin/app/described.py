@@ -55,6 +55,8 @@ def described_classes(recognizer: Recognizer, *, read_only: bool) -> dict[str, A
     classes, seen = recognizer.classes, recognizer.seen.tolist()
     low, high = attribute_range(classes)
     return {
+        "takes": recognizer.takes,
+        "features": recognizer.classifier.n_features_in_,
         "known_by": known_by(classes),
         "attributes": None if classes.attribute_names is None else list(classes.attribute_names),
         "attribute_range": [low, high],

@@ -11,8 +11,8 @@ from zerokin.app.sunburst import sunburst
 from zerokin.report.figures import PALE_SEEN, PALE_SHARED, PALE_UNSEEN, SEEN, UNSEEN
 
 LEGEND = "".join(
-    f'<span style="background:{colour}"></span>{what}'
-    for colour, what in (
+    f'<span style="background:{color}"></span>{what}'
+    for color, what in (
         (SEEN, "seen"),
         (UNSEEN, "never seen"),
         (PALE_SEEN, "superclass of seen"),
@@ -35,7 +35,7 @@ def path_html(service: Service, name: str | None) -> str:
 
 
 def shown_hierarchy(service: Service, name: str | None) -> tuple[object, str]:
-    """Return the rings with a class in full colour, and its path in words."""
+    """Return the rings with a class in full color, and its path in words."""
     known = service.recognizer
     found = name if name in known.classes.names else None
     return sunburst(known, found), path_html(service, found)
@@ -47,7 +47,7 @@ def hierarchy_tab(service: Service) -> tuple[gr.Dropdown, gr.Plot, gr.HTML]:
         list(service.recognizer.classes.names),
         value=None,
         label="Find a class",
-        info="Type a part of its name. A click on a ring goes into it, one on the centre back.",
+        info="Type a part of its name. A click on a ring goes into it, one on the center back.",
         elem_id="search",
     )
     path = gr.HTML(path_html(service, None), elem_id="path")

@@ -1,13 +1,15 @@
-"""The tab that names one picture."""
+"""The tab that names one sample: an image, or a row of features where there is no network."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from zerokin.app.answer_html import answer_html, note_html
+from zerokin.app.feature_uploads import uploaded_row
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths, upload_reader
@@ -16,28 +18,34 @@ from zerokin.recognizer import Recognizer
 from zerokin.recognizer.answering import Question
 
 CANDIDATES = {"All": "all", "Never seen": "unseen", "Seen": "seen"}
-HINT = "Drop a picture on the left: its classes, best first, will stand here."
+HINT = "Drop {} on the left: its classes, best first, will stand here."
+ASKED = {"images": "an image", "features": "a NumPy file (.npy)"}
 MOST_BIAS = 0.3
 TEMPERATURES = 8
 
 
-def named_picture(
+def named_image(
     service: Service,
     path: str | None,
     candidates: str,
     max_risk: float | None,
     unseen_bias: float,
+    row: int | None = None,
 ) -> str:
-    """Return the HTML that stands beside a picture."""
+    """Return the HTML that stands beside an image, or beside a row of features."""
+    takes = service.recognizer.takes
     if not path:
-        return note_html(HINT)
+        return note_html(HINT.format(ASKED[takes]))
     try:
         question = Question(
             CANDIDATES[candidates],
             max_risk=max_risk if service.recognizer.calibrations else None,
             unseen_bias=unseen_bias,
         )
-        answer = service.ask(upload_reader(Path(path)), Path(path).name, question).result()
+        file = Path(path)
+        of_features = takes == "features"
+        read = partial(uploaded_row, file, int(row or 1)) if of_features else upload_reader(file)
+        answer = service.ask(read, file.name, question).result()
         return answer_html(answer, max_risk=question.max_risk)
     except ZerokinError as error:
         return note_html(one_line(error), kind="bad")
@@ -60,16 +68,7 @@ def image_tab(service: Service) -> None:
     most = most_bias(service.recognizer)
     with gr.Row():
         with gr.Column(scale=2, min_width=240):
-            picture = gr.Image(
-                type="filepath",
-                image_mode=None,
-                sources=["upload", "clipboard"],
-                buttons=[],
-                height=300,
-                label="Picture",
-                elem_id="picture",
-            )
-            take_paths(picture)
+            sample = _sample(service)
             candidates = gr.Radio(
                 list(CANDIDATES), value="All", label="Choose among classes", elem_id="candidates"
             )
@@ -89,17 +88,19 @@ def image_tab(service: Service) -> None:
                 value=0,
                 step=most / 50,
                 label="Lean towards never-seen classes",
-                info="Right: name classes without pictures more often. Left: less often.",
+                info="Right: name classes without images more often. Left: less often.",
                 elem_id="bias",
             )
         with gr.Column(scale=3, min_width=240):
-            answer = gr.HTML(note_html(HINT), elem_id="answer")
+            hint = HINT.format(ASKED[service.recognizer.takes])
+            answer = gr.HTML(note_html(hint), elem_id="answer")
 
-    def show(path: str | None, among: str, accepted: float, leaning: float) -> str:
-        return named_picture(service, path, among, accepted, leaning)
+    def show(among: str, accepted: float, leaning: float, path: str | None, *row: int) -> str:
+        return named_image(service, path, among, accepted, leaning, *row)
 
-    asked: list[Any] = [picture, candidates, risk, bias]
-    triggers = [picture.change, candidates.change, risk.release, bias.release]
+    asked: list[Any] = [candidates, risk, bias, *sample]
+    changed = [one.change for one in sample]
+    triggers = [*changed, candidates.change, risk.release, bias.release]
     gr.on(
         triggers,
         show,
@@ -109,3 +110,24 @@ def image_tab(service: Service) -> None:
         show_progress="minimal",
         api_visibility="private",
     )
+
+
+def _sample(service: Service) -> list[Any]:
+    """Lay out what takes an image, or a file of features and the number of a row."""
+    if service.recognizer.takes == "features":
+        width = service.recognizer.classifier.n_features_in_
+        label = f"NumPy file (.npy) with {width:,} features in a row"
+        file = gr.File(type="filepath", label=label, height=180, elem_id="features")
+        take_paths(file)
+        return [file, gr.Number(1, label="Row", precision=0, minimum=1, elem_id="row")]
+    image = gr.Image(
+        type="filepath",
+        image_mode=None,
+        sources=["upload", "clipboard"],
+        buttons=[],
+        height=300,
+        label="Image",
+        elem_id="image",
+    )
+    take_paths(image)
+    return [image]

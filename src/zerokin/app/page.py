@@ -26,12 +26,12 @@ def title_html(service: Service) -> str:
     seen = int(known.seen.sum())
     return (
         f'<div class="zk-title"><h1>{as_html(name)}</h1><p>Names {seen} classes it was shown '
-        f"pictures of and {len(known.classes) - seen} it never saw.</p></div>"
+        f"samples of and {len(known.classes) - seen} it never saw.</p></div>"
     )
 
 
 def theme() -> gr.themes.Base:
-    """Return colours and fonts; the fonts are the visitor's own, so none are fetched."""
+    """Return colors and fonts; the fonts are the visitor's own, so none are fetched."""
     return gr.themes.Default(
         primary_hue="blue", neutral_hue="gray", font=list(FONTS), font_mono=list(MONO)
     )
@@ -41,7 +41,7 @@ def page(service: Service) -> gr.Blocks:
     """Return the page of a service."""
     with gr.Blocks(title="zerokin", analytics_enabled=False) as blocks:
         title = gr.HTML(title_html(service))
-        with gr.Tab("Picture"):
+        with gr.Tab("Image" if service.recognizer.takes == "images" else "Features"):
             image_tab(service)
         with gr.Tab("New class"):
             done, lists = class_tab(service)

@@ -10,11 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 from urllib.parse import parse_qs
 
+from pydantic import BaseModel, StringConstraints
+
 from zerokin.app.refusals import Forbidden
+from zerokin.declared import parse_as
 from zerokin.errors import InvalidInput
+from zerokin.parameters import Integer
 
 PREFIX = "/gradio_api"
 JOIN, DATA = f"{PREFIX}/queue/join", f"{PREFIX}/queue/data"
@@ -35,9 +39,19 @@ PAGE_FOLDERS = ("/assets/", "/static/")
 
 ODD_PATH = re.compile(r"\.\.|//|\\|[\x00-\x1f\x7f]")
 SESSION = re.compile(r"[a-z0-9]{1,32}")
+FUNCTION = Integer(0, 999_999)
 LONGEST_TEXT = 100_000
 MOST_VALUES = 2000
 DEEPEST = 4
+
+
+class PageCall(BaseModel):
+    """Call of one of the page's functions, as a browser sends it; what else is sent is left out."""
+
+    data: list[Any]
+    session_hash: Annotated[str, StringConstraints(pattern=rf"^{SESSION.pattern}$")]
+    fn_index: Annotated[int, FUNCTION] | None = None
+    trigger_id: Annotated[int, FUNCTION] | None = None
 
 
 def is_page_route(method: str, path: str) -> bool:
@@ -86,20 +100,13 @@ def rebuild_call(body: bytes, owns: Callable[[str], bool]) -> bytes:
         given = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as problem:
         raise InvalidInput(f"the body is not JSON: {problem}") from problem
-    if not isinstance(given, dict) or not isinstance(given.get("data"), list):
-        raise InvalidInput("the body is no call of this page: load the page again")
-    session = given.get("session_hash")
-    if not isinstance(session, str) or not SESSION.fullmatch(session):
-        raise InvalidInput("session_hash is none that this page makes: load the page again")
+    try:
+        sent = parse_as(PageCall, given)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{problem}: no call of this page; load it again") from problem
     count = [0]
-    call = {
-        "data": [_plain(value, owns, DEEPEST, count) for value in given["data"]],
-        "event_data": None,
-        "fn_index": _small_integer(given.get("fn_index"), "fn_index"),
-        "trigger_id": _small_integer(given.get("trigger_id"), "trigger_id"),
-        "session_hash": session,
-    }
-    return json.dumps(call).encode()
+    data = [_plain(value, owns, DEEPEST, count) for value in sent.data]
+    return json.dumps({**vars(sent), "data": data, "event_data": None}).encode()
 
 
 def _plain(value: Any, owns: Callable[[str], bool], deep: int, count: list[int]) -> Any:
@@ -128,12 +135,6 @@ def _own_file(value: dict[str, Any], owns: Callable[[str], bool]) -> dict[str, A
     if not isinstance(path, str) or not owns(path):
         raise Forbidden("that file was not uploaded here, or is gone: upload it again")
     return {"path": path, "orig_name": None, "meta": {"_type": "gradio.FileData"}}
-
-
-def _small_integer(value: Any, name: str) -> int | None:
-    if value is None or (isinstance(value, int) and 0 <= value < 1_000_000):
-        return value
-    raise InvalidInput(f"{name} is none of this page: load the page again")
 
 
 def _no_number(name: str) -> NoReturn:

@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any
@@ -23,27 +22,31 @@ from zerokin.app.refusals import Busy, Conflict, ReadOnly, Unknown
 from zerokin.app.uploads import decode_upload
 from zerokin.class_names import checked_name
 from zerokin.compute.machine import available_cores
-from zerokin.data.pictures import Pictures
-from zerokin.errors import did_you_mean
-from zerokin.features.input import resize_to_square
+from zerokin.data.feature_files import FeatureFile
+from zerokin.data.images import Images
+from zerokin.data.resizing import resize_to_square
+from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.features.input.sources import ResidentSource
 from zerokin.recognizer import ImageAnswer, Recognizer, UnreadableImage
 from zerokin.recognizer.answering import Answerer, Question
-from zerokin.recognizer.atomic_bundle import read_pointer
+from zerokin.recognizer.feature_input import feature_batches
+from zerokin.recognizer.former_classifier import current_generation, is_former_classifier
 
 if TYPE_CHECKING:
     from zerokin.recognizer.examples import Examples
 
-# On a CPU pictures are read one by one, whoever asks.
+# On a CPU images are read one by one, whoever asks.
 MOST_AT_ONCE = {"cpu": 1, "cuda": 32}
+Content = bytes | Sequence[float] | NDArray[Any]
+"""An image file; or a row of features (d_f,) where there is no network."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A picture as the network takes it, (3, side, side), and who answers it."""
+    """An image as the network takes it, (3, side, side), or features (d_f,), and who answers it."""
 
     name: str
-    square: NDArray[np.uint8]
+    sample: NDArray[Any]
     answerer: Answerer
 
 
@@ -70,14 +73,16 @@ class Service:
         read_only: bool = False,
         device: str | None = None,
     ) -> None:
-        self.folder, self.read_only = Path(folder), read_only
+        self.folder = Path(folder)
+        self.read_only = read_only or is_former_classifier(folder)
         self.limits = limits or Limits()
         self._device = device
         self._load()
         self._change, self._counting = Lock(), Lock()
         self._in_hand = 0
         self._decoders = ThreadPoolExecutor(available_cores(), "zerokin decoding")
-        kind = next(self.recognizer.learner.network_.parameters()).device.type
+        learner = self.recognizer.learner
+        kind = "cpu" if learner is None else next(learner.network_.parameters()).device.type
         most = MOST_AT_ONCE.get(kind, MOST_AT_ONCE["cpu"])
         # One more than there are cores, so that these read while answers are put together.
         users = available_cores() + 1 if most == 1 else 1
@@ -86,7 +91,7 @@ class Service:
 
     def _load(self) -> None:
         # The pointer first: should the bundle change in between, the next change reads it again.
-        self._generation = read_pointer(self.folder).generation
+        self._generation = current_generation(self.folder)
         self.recognizer = Recognizer.load(self.folder, device=self._device)
         known = self.recognizer
         self.examples: Examples = {name: known.examples(name) for name in known.classes.names}
@@ -97,14 +102,14 @@ class Service:
         return self._in_hand
 
     def ask(
-        self, content: bytes | Callable[[], bytes], name: str, question: Question
+        self, content: Content | Callable[[], Content], name: str, question: Question
     ) -> Future[ImageAnswer]:
-        """Return what will hold the answer for a picture file; a bad question is refused at once.
+        """Return what will hold the answer for a sample; a bad question is refused at once.
 
         Parameters
         ----------
         content
-            A picture file, or what reads it when its turn has come.
+            An image file or a row of features, or what reads it when its turn has come.
         name
             What answers and messages call it.
         question
@@ -119,18 +124,12 @@ class Service:
         return promised
 
     def ask_many(
-        self, pictures: Pictures, question: Question
+        self, samples: Images | FeatureFile, question: Question
     ) -> Iterator[ImageAnswer | UnreadableImage]:
         """Yield answers just as ``zerokin predict`` does, between those of other visitors."""
         self._take_in()
         try:
-            stream = self.recognizer.recognize_stream(
-                pictures,
-                candidates=question.candidates,
-                k=question.k,
-                max_risk=question.max_risk,
-                unseen_bias=question.unseen_bias,
-            )
+            stream = self.recognizer.recognize_stream(samples, **vars(question))
             while True:
                 with self._model:
                     answer = next(stream, None)
@@ -178,13 +177,13 @@ class Service:
         if self.read_only:
             raise ReadOnly("this server is read-only: classes cannot be added or removed")
         with self._change:
-            if read_pointer(self.folder).generation != self._generation:
+            if current_generation(self.folder) != self._generation:
                 self._load()  # the bundle was changed by another process
             yield copy(self.recognizer)
 
     def _keep(self, known: Recognizer) -> int:
         known.save(self.folder)
-        self._generation = read_pointer(self.folder).generation
+        self._generation = current_generation(self.folder)
         self.recognizer = known
         return len(known.classes)
 
@@ -200,40 +199,39 @@ class Service:
 
     def _decode(
         self,
-        content: bytes | Callable[[], bytes],
+        content: Content | Callable[[], Content],
         name: str,
         answerer: Answerer,
         promised: Future[ImageAnswer],
     ) -> None:
         try:
-            read = content if isinstance(content, bytes) else content()
-            picture = decode_upload(read, name, self.limits)
-            learner = self.recognizer.learner
-            square = resize_to_square(picture, learner.cache_size, learner.settings.resize_mode)
+            sample = self._sample(content() if callable(content) else content, name)
         # Also what nobody foresaw must reach the one who waits.
         except BaseException as error:
             if promised.set_running_or_notify_cancel():
                 promised.set_exception(error)
             return
-        self._batcher.submit(Asked(name, square, answerer), promised)
+        self._batcher.submit(Asked(name, sample, answerer), promised)
+
+    def _sample(self, content: Content, name: str) -> NDArray[Any]:
+        learner = self.recognizer.learner
+        if learner is None:
+            width = self.recognizer.classifier.n_features_in_
+            (_, row), *more = next(feature_batches(content, width, batch_size=2))
+            if more or isinstance(row, UnreadableImage):
+                raise InvalidInput("one row at a time" if more else row.error)  # type: ignore[union-attr]
+            return row
+        image = decode_upload(content, name, self.limits)  # type: ignore[arg-type]
+        return resize_to_square(image, learner.cache_size, learner.settings.resize_mode)
 
     def _answer(self, batch: Sequence[Asked]) -> list[ImageAnswer]:
         learner = self.recognizer.learner
-        squares = torch.from_numpy(np.stack([asked.square for asked in batch]))
-        with self._model:
-            features = learner.transform(ResidentSource(squares.to(learner.torch_device)))
-        answers: list[ImageAnswer] = []
-        # The same question about the same classes is answered for many pictures at once.
-        rows = groupby(range(len(batch)), lambda row: _same(batch[row].answerer))
-        for _, group in rows:
-            own = list(group)
-            names = [batch[row].name for row in own]
-            answers += batch[own[0]].answerer.answer(features[own], names)
-        return answers
-
-
-def _same(answerer: Answerer) -> tuple[Any, ...]:
-    asked = answerer.question
-    candidates = asked.candidates
-    chosen = candidates if isinstance(candidates, str) else tuple(candidates or ())
-    return id(answerer.model), chosen, asked.k, asked.max_risk, asked.unseen_bias
+        features = np.stack([asked.sample for asked in batch])
+        if learner is not None:
+            squares = torch.from_numpy(features)
+            with self._model:
+                features = learner.transform(ResidentSource(squares.to(learner.torch_device)))
+        return [
+            asked.answerer.answer(features[row : row + 1], asked.name)
+            for row, asked in enumerate(batch)
+        ]

@@ -9,7 +9,7 @@ CSS = f"""
   margin: 0 auto !important; }}
 .gradio-container .main {{ width: 100% !important; box-sizing: border-box;
   padding: 1rem clamp(.5rem, 3vw, 2rem) !important; }}
-#picture img {{ width: 100%; height: 100%; object-fit: contain; }}
+#image img {{ width: 100%; height: 100%; object-fit: contain; }}
 .zk-title h1 {{ font-size: 1.5rem; margin: .4rem 0 0; }}
 .zk-title p {{ margin: .1rem 0 .4rem; color: var(--body-text-color-subdued); }}
 .zk-answer h2 {{ font-size: 1.6rem; margin: 0; line-height: 1.25; overflow-wrap: anywhere; }}
@@ -33,8 +33,8 @@ CSS = f"""
 .zk-number {{ width: 4.2rem; text-align: right !important; font-variant-numeric: tabular-nums; }}
 .zk-kin {{ display: flex; flex-wrap: wrap; gap: 1rem; }}
 .zk-kin figure {{ margin: 0; max-width: 190px; }}
-.zk-pictures {{ display: flex; gap: .25rem; }}
-.zk-pictures img {{ width: 88px; height: 88px; object-fit: cover; border-radius: 6px; margin: 0; }}
+.zk-images {{ display: flex; gap: .25rem; }}
+.zk-images img {{ width: 88px; height: 88px; object-fit: cover; border-radius: 6px; margin: 0; }}
 .zk-kin figcaption small {{ display: block; }}
 .zk-kin figcaption {{ font-size: .9rem; margin-top: .25rem; overflow-wrap: anywhere; }}
 .zk-note {{ padding: .55rem .8rem; border-radius: 6px; margin: .3rem 0;
@@ -54,6 +54,6 @@ CSS = f"""
   .tab-container button {{ padding-left: .55rem !important;
     padding-right: .55rem !important; }}
   .zk-ranked th {{ width: 42%; }}
-  .zk-pictures img {{ width: 72px; height: 72px; }}
+  .zk-images img {{ width: 72px; height: 72px; }}
 }}
 """

@@ -1,4 +1,4 @@
-"""The hierarchy as rings to click through, with the path to one class in full colour."""
+"""The hierarchy as rings to click through, with the path to one class in full color."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sunburst(recognizer: Recognizer, found: str | None = None) -> go.Figure:
     """
     import plotly.graph_objects as go
 
-    ids, labels, parents, values, colours = rings(recognizer, found)
+    ids, labels, parents, values, colors = rings(recognizer, found)
     figure = go.Figure(
         go.Sunburst(
             ids=ids,
@@ -46,7 +46,7 @@ def sunburst(recognizer: Recognizer, found: str | None = None) -> go.Figure:
             parents=parents,
             values=values,
             branchvalues="total",
-            marker={"colors": colours, "line": {"color": "white", "width": 1}},
+            marker={"colors": colors, "line": {"color": "white", "width": 1}},
             hovertemplate="%{label}<br>%{value} classes<extra></extra>",
             leaf={"opacity": 1},
             insidetextorientation="auto",
@@ -65,12 +65,12 @@ def sunburst(recognizer: Recognizer, found: str | None = None) -> go.Figure:
 def rings(
     recognizer: Recognizer, found: str | None = None
 ) -> tuple[list[str], list[str], list[str], list[int], list[str]]:
-    """Return id, label, parent's id, number of classes and colour of every part, centre first."""
+    """Return id, label, parent's id, number of classes and color of every part, center first."""
     tree, names = recognizer.hierarchy, recognizer.classes.names
     unseen = ~recognizer.seen
     position = None if found is None else int(recognizer.classes.index(found)[0])
     ids, labels, parents = [ROOT], [f"{len(names)} classes"], [""]
-    values, colours = [len(names)], ["rgba(0,0,0,0)"]
+    values, colors = [len(names)], ["rgba(0,0,0,0)"]
     top = 0 if tree is None else tree.n_layers
     for layer in range(top, 0, -1):
         assert tree is not None
@@ -82,18 +82,18 @@ def rings(
             labels.append(shown(name))
             parents.append(above)
             values.append(int((own == node).sum()))
-            colours.append(_colour(float(share[node]), on_path))
+            colors.append(_color(float(share[node]), on_path))
     for i in range(len(names)) if tree is None else leaf_order(tree).tolist():
         ids.append(f"0.{i}")
         labels.append(names[i])
         parents.append(ROOT if tree is None else f"1.{tree.labels(1)[i]}")
         values.append(1)
         on_path = None if position is None else i == position
-        colours.append(_colour(float(unseen[i]), True if on_path is None else on_path))
-    return ids, labels, parents, values, colours
+        colors.append(_color(float(unseen[i]), True if on_path is None else on_path))
+    return ids, labels, parents, values, colors
 
 
-def _colour(share: float, on_path: bool | None) -> str:
+def _color(share: float, on_path: bool | None) -> str:
     if on_path is False:
         return FADED
     kind = 1 if 0 < share < 1 else 2 if share else 0

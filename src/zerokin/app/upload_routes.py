@@ -16,7 +16,7 @@ from starlette.datastructures import UploadFile
 from zerokin.app.page_requests import FILE, PROGRESS, UPLOAD
 from zerokin.app.refusals import Forbidden, Unknown
 from zerokin.app.upload_store import UploadStore
-from zerokin.data.pictures import is_picture
+from zerokin.data.images import is_image
 from zerokin.errors import InvalidInput
 
 FILES_FIELD = "files"
@@ -61,7 +61,7 @@ def upload_routes(store: UploadStore, *, most_files: int) -> APIRouter:
     async def own_upload(path: str, request: Request) -> Any:
         if not store.owns(visitor_of(request), path):
             raise Unknown("no upload of yours: upload it again")
-        kind = mimetypes.guess_type(path)[0] if is_picture(path) else None
+        kind = mimetypes.guess_type(path)[0] if is_image(path) else None
         return FileResponse(
             path,
             media_type=kind or "application/octet-stream",

@@ -104,12 +104,6 @@ class UploadStore:
                 self._remove(path)
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    @property
-    def total_bytes(self) -> int:
-        """How much all uploads take."""
-        with self._lock:
-            return sum(upload.size for upload in self._uploads.values())
-
     def _make_room(self, visitor: str, size: int) -> None:
         self._remove_old()
         unit = self.limits.upload_bytes

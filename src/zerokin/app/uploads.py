@@ -1,4 +1,4 @@
-"""Bytes that a visitor sent, decoded as a picture or refused in one line."""
+"""Bytes that a visitor sent, decoded as an image or refused in one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image
 
 from zerokin.app.limits import Limits
 from zerokin.app.refusals import TooLarge
-from zerokin.data.pictures import decode
+from zerokin.data.images import decode
 from zerokin.errors import InvalidInput
 
 # Of what Pillow opens, some formats run other programs (EPS) or fetch other files.
@@ -19,41 +19,41 @@ FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 
 
 def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
-    """Return a picture, upright and in RGB.
+    """Return an image, upright and in RGB.
 
     Parameters
     ----------
     content
-        A picture file.
+        An image file.
     name
         What messages call it.
     limits
         Refused beyond them, before anything is decoded.
     """
     if not content:
-        raise InvalidInput(f"picture {name} is empty")
+        raise InvalidInput(f"image {name} is empty")
     if len(content) > limits.upload_bytes:
         raise TooLarge(
-            f"picture {name} has {len(content):,} bytes, over the limit of {limits.upload_bytes:,}"
+            f"image {name} has {len(content):,} bytes, over the limit of {limits.upload_bytes:,}"
         )
     try:
         size = _size(content)
     except Image.DecompressionBombError:
         raise TooLarge(
-            f"picture {name} has far more than {limits.pixels:,} pixels: make it smaller"
+            f"image {name} has far more than {limits.pixels:,} pixels: make it smaller"
         ) from None
     if size is None:
         raise InvalidInput(
-            f"picture {name} is damaged, or none of {', '.join(FORMATS)}: send another"
+            f"image {name} is damaged, or none of {', '.join(FORMATS)}: send another"
         )
     if size[0] * size[1] > limits.pixels:
         raise TooLarge(
-            f"picture {name} has {size[0]} × {size[1]} pixels, over the limit of "
+            f"image {name} has {size[0]} × {size[1]} pixels, over the limit of "
             f"{limits.pixels:,}: make it smaller"
         )
     if max(size) > limits.side:
         raise TooLarge(
-            f"picture {name} has {size[0]} × {size[1]} pixels, over the limit of "
+            f"image {name} has {size[0]} × {size[1]} pixels, over the limit of "
             f"{limits.side:,} along a side: make it smaller"
         )
     return decode(content, name)
@@ -61,8 +61,8 @@ def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
 
 def _size(content: bytes) -> tuple[int, int] | None:
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
-            return picture.size
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            return image.size
     except Image.DecompressionBombError:
         raise
     # Pillow raises many kinds on damaged input.
@@ -85,7 +85,7 @@ def upload_reader(path: Path) -> Callable[[], bytes]:
 def take_paths(component: Any) -> None:
     """Have a Gradio component hand over where uploads lie, and nothing else.
 
-    By itself it would open pictures in any format, before limits are checked, and leave an empty
+    By itself it would open images in any format, before limits are checked, and leave an empty
     file behind for each.
     """
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from zerokin.benchmark.peer_method import PeerMethod
 from zerokin.benchmark.peers import PEERS
-from zerokin.benchmark.settings import Evaluation, Row, Setting
+from zerokin.benchmark.settings import SETTINGS, Evaluation, Row, Setting, refuse_unmeasurable
+from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
 from zerokin.data.splits import Split
 from zerokin.errors import InvalidInput, did_you_mean
+from zerokin.selection.class_fold_search import refuse_without_folds
 from zerokin.selection.method import Method
+from zerokin.selection.paper_space import VARIANTS, Paper
 from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
 
 
 def known_methods() -> dict[str, Callable[[], Method]]:
-    """Return every method by name; ours comes last, as in the field's tables."""
+    """Return the methods of a comparison by name; ours comes last, as in the field's tables."""
     peers: dict[str, Callable[[], Method]] = {
         name: lambda peer=peer: PeerMethod(peer)  # type: ignore[misc]
         for name, peer in PEERS.items()
     }
-    return {**peers, "ours": Ours}
+    return {**peers, "paper": Paper, "ours": Ours}
 
 
 def find_methods(names: Sequence[str]) -> list[Method]:
@@ -35,7 +39,9 @@ def find_methods(names: Sequence[str]) -> list[Method]:
     Traceback (most recent call last):
     zerokin.errors.InvalidInput: unknown method 'eszl'; did you mean 'eszsl'? ...
     """
-    known = {**known_methods(), OursByTaxonomy.name: OursByTaxonomy}
+    variants = {name: partial(Paper, name) for name in VARIANTS}
+    known: dict[str, Callable[[], Method]]
+    known = {**known_methods(), OursByTaxonomy.name: OursByTaxonomy, **variants}
     for name in names:
         if name not in known:
             listed = ", ".join(known)
@@ -104,6 +110,36 @@ def measure(
     workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
     for rows in workers(delayed(_all_rows)(*task) for task in tasks):
         yield from rows
+
+
+def check_measurable(
+    dataset: Dataset, methods: str, settings: Sequence[str], split: str | None
+) -> None:
+    """Refuse methods that are unknown, and data whose splits lack what a setting is measured on.
+
+    Parameters
+    ----------
+    dataset
+        What is to be measured on.
+    methods
+        Names joined by commas, or ``"all"``.
+    settings
+        Settings, few-shot ones included.
+    split
+        The split that was chosen, if any.
+    """
+    from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
+
+    names = methods.split(",")
+    if any(setting.endswith("few-shot") for setting in settings):
+        find_few_shot_methods(names, generalized=settings[0].startswith("generalized"))
+        return
+    find_methods([] if names == ["all"] else names)
+    for setting in SETTINGS:
+        if setting in settings:
+            chosen = dataset.with_split(_split_for(setting, dataset.splits, split))
+            refuse_unmeasurable(chosen, setting)
+            refuse_without_folds(chosen)
 
 
 def _all_rows(*task: Any) -> list[Row]:

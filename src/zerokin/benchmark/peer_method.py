@@ -1,4 +1,4 @@
-"""Peers in the harness: the same normalisations on offer, the same folds to choose on."""
+"""Peers in the harness: the same normalizations on offer, the same folds to choose on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.selection.method import (
-    FEATURE_NORMALISATIONS,
+    FEATURE_NORMALIZATIONS,
     Method,
     Params,
     Scorer,
@@ -18,50 +18,50 @@ from zerokin.selection.method import (
     product_of,
 )
 
-SEMANTIC_NORMALISATIONS = ("unit", "centred")
+SEMANTIC_NORMALIZATIONS = ("unit", "centered")
 
 
 class PeerMethod(Method):
-    """A published method with its grid, over every normalisation of features and semantics.
+    """A published method with its grid, over every normalization of features and semantics.
 
-    The normalisation is chosen at the peer's default hyper-parameters, then the grid is tried with
+    The normalization is chosen at the peer's default hyper-parameters, then the grid is tried with
     it.
     """
 
     def __init__(self, peer: type[Peer]) -> None:
         self.peer = peer
         self.name = peer.name
-        normalisations = product_of(
-            feature_scaling=FEATURE_NORMALISATIONS, semantics=SEMANTIC_NORMALISATIONS
+        normalizations = product_of(
+            feature_scaling=FEATURE_NORMALIZATIONS, semantics=SEMANTIC_NORMALIZATIONS
         )
         self.defaults = {
             "feature_scaling": "unit",
             "semantics": "unit",
             **{name: getattr(peer(), name) for name in peer.grid},
         }
-        self.stages = (normalisations, product_of(**peer.grid))
+        self.stages = (normalizations, product_of(**peer.grid))
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
-        """Fit every trial, normalising features once for each normalisation."""
+        """Fit every trial, normalizing features once for each normalization."""
         seen = np.unique(data.labels)
         for params in trials:
             data.memo.start_trial()
-            normaliser, F, _ = data.scale_features(params["feature_scaling"])
-            Z = normalised_semantics(data.semantics, seen, params["semantics"])
+            normalizer, F, _ = data.scale_features(params["feature_scaling"])
+            Z = normalized_semantics(data.semantics, seen, params["semantics"])
             chosen = {name: params[name] for name in self.peer.grid}
             fitted = self.peer(**chosen).fit(F, data.labels, Z, random_state=data.random_state)
-            yield _scorer(normaliser, fitted)
+            yield _scorer(normalizer, fitted)
 
 
-def normalised_semantics(
+def normalized_semantics(
     Z: NDArray[np.float64], seen: NDArray[np.int64], how: str
 ) -> NDArray[np.float64]:
-    """Return unit semantics (C, d_z) as they are, or centred on the seen classes and unit again."""
+    """Return unit semantics (C, d_z) as they are, or centered on the seen classes."""
     if how == "unit":
         return Z
-    centred: NDArray[np.float64] = unit_length(Z - Z[seen].mean(axis=0))
-    return centred
+    centered: NDArray[np.float64] = unit_length(Z - Z[seen].mean(axis=0))
+    return centered
 
 
-def _scorer(normaliser: FeatureScaler, fitted: Peer) -> Scorer:
-    return lambda features: fitted.scores(normaliser.transform(features))
+def _scorer(normalizer: FeatureScaler, fitted: Peer) -> Scorer:
+    return lambda features: fitted.scores(normalizer.transform(features))

@@ -17,8 +17,8 @@ from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.method import Method, Scorer, TrainingData, scores_among
 from zerokin.selection.staged_search import Goal, Selection
 
-Setting = Literal["standard", "pure", "generalised"]
-SETTINGS: tuple[Setting, ...] = ("standard", "pure", "generalised")
+Setting = Literal["standard", "pure", "generalized"]
+SETTINGS: tuple[Setting, ...] = ("standard", "pure", "generalized")
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Row:
     """One measured result with all that is needed to make it again."""
 
     dataset: str
-    setting: Setting | Literal["few-shot", "generalised-few-shot"]
+    setting: Setting | Literal["few-shot", "generalized-few-shot"]
     method: str
     features: str
     features_sha256: str
@@ -76,18 +76,18 @@ class Evaluation:
 
     def run(self, setting: Setting) -> tuple[Row, Selection]:
         """Choose, fit on all training samples, and measure once."""
-        goal: Goal = "generalised" if setting == "generalised" else "pure"
+        goal: Goal = "generalized" if setting == "generalized" else "pure"
         refuse_unmeasurable(self.dataset, setting)
         # Said before the long choice, not after it.
         self.dataset.refuse_not_finite(self.dataset.split.test_unseen)
-        if setting == "generalised":
+        if setting == "generalized":
             self.dataset.refuse_not_finite(self.dataset.split.test_seen)
         chosen = self.search.choose(goal)
         started = time.perf_counter()
         scorer = self._fitted(chosen.best.params)
         fitted = time.perf_counter()
         row = self._row(setting, chosen)
-        row.metrics = self._metrics(setting, scorer, chosen.best.calibration)
+        row.metrics = self._metrics(setting, scorer, chosen.best.seen_penalty)
         row.seconds = {
             "selection": round(chosen.seconds, 2),
             "fit": round(fitted - started, 3),
@@ -105,8 +105,8 @@ class Evaluation:
         folds = f"{len(dataset.split.folds)} folds ({dataset.split.folds_version})"
         selection: dict[str, Any] = {"on": folds, **chosen.best.params}
         selection["validation"] = round(chosen.best.score(chosen.goal), 2)
-        if setting == "generalised":
-            selection["calibration"] = chosen.best.calibration
+        if setting == "generalized":
+            selection["seen_penalty"] = chosen.best.seen_penalty
         return Row(
             dataset=dataset.name,
             setting=setting,
@@ -118,16 +118,18 @@ class Evaluation:
             selection=selection,
         )
 
-    def _metrics(self, setting: Setting, scorer: Scorer, calibration: float) -> dict[str, float]:
+    def _metrics(self, setting: Setting, scorer: Scorer, seen_penalty: float) -> dict[str, float]:
         dataset, split = self.dataset, self.dataset.split
         features = dataset.finite_features(split.test_unseen)
         scores = scorer(features)
         truth = dataset.evaluation_labels(split.test_unseen)
-        if setting == "generalised":
+        if setting == "generalized":
             seen_scores = scorer(dataset.finite_features(split.test_seen))
             seen_truth = dataset.evaluation_labels(split.test_seen)
-            curve = SeenUnseenCurve.of(seen_scores, seen_truth, scores, truth, split.unseen)
-            seen, unseen, harmonic = curve.at(calibration)
+            curve = SeenUnseenCurve.from_scores(
+                seen_scores, seen_truth, scores, truth, split.unseen
+            )
+            seen, unseen, harmonic = curve.at(seen_penalty)
             return {
                 "seen": seen,
                 "unseen": unseen,
@@ -146,7 +148,7 @@ class Evaluation:
 def refuse_unmeasurable(dataset: Dataset, setting: Setting) -> None:
     """Refuse a split without test samples that a setting is measured on."""
     needed = {"unseen": dataset.split.test_unseen}
-    if setting == "generalised":
+    if setting == "generalized":
         needed["seen"] = dataset.split.test_seen
     for kind, samples in needed.items():
         if not len(samples):

@@ -1,8 +1,8 @@
 """From projected features to class names."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from zerokin.aliases import former
 from zerokin.classifiers.nearest_prototype import cosine_scores, nearest_prototype
 
 if TYPE_CHECKING:
@@ -24,9 +24,5 @@ __all__ = [
     "nearest_prototype",
 ]
 
-
-def __getattr__(name: str) -> object:
-    # Loaded on first use: scikit-learn would slow down every import of zerokin.
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+# Loaded on first use: scikit-learn would slow down every import of zerokin.
+__getattr__ = former(__name__, {}, homes=_HOMES)

@@ -26,7 +26,7 @@ class KnownClasses:
     vectors: NDArray[np.float64]
 
     @classmethod
-    def of(cls, semantics: Any, y: NDArray[Any]) -> KnownClasses:
+    def from_labels(cls, semantics: Any, y: NDArray[Any]) -> KnownClasses:
         """Read semantics: a `ClassTable`, a mapping of names, a matrix (C, d_z), or None.
 
         With a matrix, classes are called by their row. Without semantics every label in ``y`` is a

@@ -52,7 +52,7 @@ def refuse_no_candidate(scores: NDArray[Any]) -> NDArray[Any]:
 
 
 def refuse_without_direction(F: NDArray[Any], what: str = "X") -> NDArray[Any]:
-    """Return normalised features (n, d_f), refusing samples of length zero.
+    """Return normalized features (n, d_f), refusing samples of length zero.
 
     A sample without a direction is as near to one class as to any other.
     """
@@ -60,7 +60,7 @@ def refuse_without_direction(F: NDArray[Any], what: str = "X") -> NDArray[Any]:
     if empty.any():
         count = int(empty.sum())
         raise InvalidInput(
-            f"{what}: sample {int(empty.argmax())} is all zero once it is normalised "
+            f"{what}: sample {int(empty.argmax())} is all zero once it is normalized "
             f"({count:,} such {'sample' if count == 1 else 'samples'}): nothing can be told of "
             "it, so leave it out"
         )

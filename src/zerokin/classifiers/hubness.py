@@ -2,7 +2,8 @@
 
 In many dimensions some prototypes are nearest to samples of all classes. The mean cosine of a
 prototype with the means of its k nearest seen classes measures that, and a share of it is taken
-off the class's score. The correction needs no test sample.
+off the class's score. The correction needs no test sample. By Euclidean distance, minus its square
+takes the cosine's place.
 """
 
 from __future__ import annotations
@@ -12,20 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.classifiers.nearness import Distance, nearness
+
 Matrix = NDArray[np.float64]
 
 
-def hubness(prototypes: Matrix, means: Matrix, *, n_neighbors: int) -> Matrix:
-    """Return the mean product of each prototype (C, d) with its nearest means (p, d), (C,).
+def hubness(
+    prototypes: Matrix, means: Matrix, *, n_neighbors: int, distance: Distance = "cosine"
+) -> Matrix:
+    """Return the mean nearness of each prototype (C, d) to its nearest means (p, d), (C,).
 
-    Both are expected in unit length, so that products are cosines.
+    For cosines both are expected in unit length.
 
     Examples
     --------
     >>> hubness(np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]]), n_neighbors=1)
     array([1. , 0.8])
     """
-    return mean_of_nearest(prototypes @ means.T, n_neighbors)
+    return mean_of_nearest(nearness(prototypes, means, distance), n_neighbors)
 
 
 def mean_of_nearest(products: NDArray[Any], n_neighbors: int) -> Matrix:

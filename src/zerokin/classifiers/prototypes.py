@@ -21,13 +21,17 @@ class PrototypeRule:
     Parameters
     ----------
     projection
-        (d_f, d_z) W, scaled to the length of the seen means.
+        (d_f, d_z) W, scaled to the length of the seen means unless ``unit`` says otherwise.
     residuals
         (p, d_f) regression weights of the seen residuals, or None without correction.
+    unit
+        Prototypes have unit length, for cosines. Otherwise they are as long as projections are,
+        for Euclidean distances: as W has them where nothing is corrected, as in the paper.
     """
 
     projection: Matrix
     residuals: Matrix | None
+    unit: bool = True
 
     @classmethod
     def learn(
@@ -38,22 +42,24 @@ class PrototypeRule:
         kernel: Matrix | None,
         *,
         noise: float,
+        unit: bool = True,
     ) -> PrototypeRule:
         """Learn from W (d_f, d_z) and the seen classes' semantics (p, d_z) and means (p, d_f).
 
         ``kernel`` is the covariance (p, p) of the seen classes, or None for projections alone.
         """
         projected = semantics @ W.T
-        factor = length_factor(projected, means)
+        as_learned = kernel is None and not unit
+        factor = 1.0 if as_learned else length_factor(projected, means)
         scaled = np.asarray(W, dtype=np.float64) * factor
         if kernel is None:
-            return cls(scaled, None)
-        return cls(scaled, weigh_residuals(projected * factor, means, kernel, noise=noise))
+            return cls(scaled, None, unit)
+        weights = weigh_residuals(projected * factor, means, kernel, noise=noise)
+        return cls(scaled, weights, unit)
 
     def prototypes(self, semantics: Matrix, kernel: Matrix | None) -> Matrix:
-        """Return unit prototypes (n, d_f) by semantics (n, d_z) and covariances (n, p)."""
-        projected = semantics @ self.projection.T
+        """Return prototypes (n, d_f) by semantics (n, d_z) and covariances (n, p)."""
+        projected: Matrix = semantics @ self.projection.T
         if self.residuals is not None and kernel is not None:
             projected = projected + kernel @ self.residuals
-        unit: Matrix = unit_length(projected)
-        return unit
+        return unit_length(projected) if self.unit else projected

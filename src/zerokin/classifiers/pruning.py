@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from zerokin.hierarchy import ClassHierarchy
 
 PRUNED = 1000.0
-"""What ruled-out classes score less: cosines and penalties differ by no more than about 200."""
+"""What ruled-out classes score less at least: cosines and penalties differ by about 200 at most."""
 
 
 def surviving_classes(
@@ -63,10 +63,12 @@ def lower_pruned(scores: NDArray[np.float64], alive: NDArray[np.bool_]) -> NDArr
     """Return finite scores (n, k) in which every class ruled out is below all that are left.
 
     Minus infinity would make differences of scores no numbers; those ruled out keep their order.
+    Squared distances may differ by more than `PRUNED`: twice a sample's range is more in any case.
 
     Examples
     --------
     >>> lower_pruned(np.array([[0.9, 0.2]]), np.array([[False, True]]))
     array([[-9.991e+02,  2.000e-01]])
     """
-    return np.where(alive, scores, scores - PRUNED)
+    drop = np.maximum(PRUNED, 2 * np.ptp(scores, axis=1, keepdims=True))
+    return np.where(alive, scores, scores - drop)

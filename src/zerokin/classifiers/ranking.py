@@ -18,6 +18,6 @@ def ranked(scores: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], NDAr
     >>> ranked(np.array([[0.1, 0.9, 0.5]]), 2)
     (array([[1, 2]]), array([[0.9, 0.5]]))
     """
-    check_arguments({"k": Integer(1, words="be at least 1")}, k=k)
+    check_arguments({"k": Integer(1)}, k=k)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return order, np.take_along_axis(scores, order, axis=1)

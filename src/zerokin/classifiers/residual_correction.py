@@ -91,7 +91,7 @@ def weigh_residuals(projected: Matrix, means: Matrix, kernel: Matrix, *, noise: 
 def length_factor(projected: Matrix, means: Matrix) -> float:
     """Return the factor that brings projections (p, d) of seen classes nearest to their means.
 
-    A regularised projection is too short, so that residuals would mostly point along it.
+    A regularized projection is too short, so that residuals would mostly point along it.
     """
     size = np.sum(projected**2)
     return float(np.sum(projected * means) / size) if size > 0 else 1.0

@@ -22,7 +22,7 @@ def training_samples(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDAr
         raise InvalidInput(f"y: {_one_line(error)}") from error
     features = refuse_too_large(refuse_not_finite(features, "X"), "X")
     if len(features) > 1 and (features[0] == features[1]).all() and (features == features[0]).all():
-        # Centring would leave nothing but rounding, and unit length would make that large.
+        # Centering would leave nothing but rounding, and unit length would make that large.
         raise InvalidInput(f"X: all {len(features):,} samples are equal: nothing tells them apart")
     return features, labels
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin._version import __version__
-from zerokin.aliases import CLASSIFIER, INFERENCE, renamed
+from zerokin.aliases import CLASSIFIER, renamed
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.scaler import Affine, FeatureScaler, signed_root, unit_length
@@ -72,7 +72,7 @@ def _numbers(model: ZeroShotClassifier) -> dict[str, np.ndarray]:
         numbers["residuals"] = model._rule.residuals
     for layer, nodes in enumerate(model._layer_prototypes, start=1):
         numbers[f"layer.{layer}"] = nodes
-    for step, function in enumerate(model._normaliser.maps):
+    for step, function in enumerate(model._normalizer.maps):
         if isinstance(function, Affine):
             for part in ("shift", "matrix"):
                 values = getattr(function, part)
@@ -101,12 +101,14 @@ def read_classifier(
         model.prototypes_ = numbers["prototypes"]
         model._offsets = numbers["offsets"]
         model._means = numbers["means"]
-        model._rule = PrototypeRule(numbers["projection"], numbers.get("residuals"))
+        model._rule = PrototypeRule(
+            numbers["projection"], numbers.get("residuals"), unit=model.distance == "cosine"
+        )
         layers = range(1, int(config["layers"]) + 1)
         if config["layers"] != sum(name.startswith("layer.") for name in numbers):
             raise ValueError(f"layers is {shown(config['layers'])}")
         model._layer_prototypes = [numbers[f"layer.{layer}"] for layer in layers]
-        model._normaliser = _normaliser(model.feature_scaling, numbers)
+        model._normalizer = _normalizer(model.feature_scaling, numbers)
         has_hierarchy = bool(config["has_hierarchy"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidInput(f"{folder} is not a whole classifier ({error}): fit it anew") from error
@@ -117,11 +119,7 @@ def read_classifier(
 
 def current_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters that an earlier version may have written, under today's names."""
-    found = renamed(CLASSIFIER, given)
-    inference = found.get("inference")
-    if isinstance(inference, str):
-        found["inference"] = INFERENCE.get(inference, inference)
-    return found
+    return renamed(CLASSIFIER, given)
 
 
 def _is_number(value: object, kind: Any) -> bool:
@@ -160,17 +158,17 @@ def _load_numbers(path: Path) -> dict[str, np.ndarray]:
     return numbers
 
 
-def _normaliser(steps: str, numbers: dict[str, np.ndarray]) -> FeatureScaler:
-    normaliser = FeatureScaler(steps)
-    for step, name in enumerate(normaliser.names):
+def _normalizer(steps: str, numbers: dict[str, np.ndarray]) -> FeatureScaler:
+    normalizer = FeatureScaler(steps)
+    for step, name in enumerate(normalizer.names):
         if name == "power":
-            normaliser.maps.append(signed_root)
+            normalizer.maps.append(signed_root)
         elif name == "unit":
-            normaliser.maps.append(unit_length)
+            normalizer.maps.append(unit_length)
         else:
             parts = (numbers.get(f"normaliser.{step}.{part}") for part in ("shift", "matrix"))
-            normaliser.maps.append(Affine(*parts))
-    return normaliser
+            normalizer.maps.append(Affine(*parts))
+    return normalizer
 
 
 def _refuse_misfits(model: ZeroShotClassifier, folder: Path) -> None:
@@ -192,7 +190,7 @@ def _refuse_misfits(model: ZeroShotClassifier, folder: Path) -> None:
         expected["residuals"] = (model._rule.residuals, (p, d_f))
     for layer, nodes in enumerate(model._layer_prototypes, start=1):
         expected[f"layer.{layer}"] = (nodes, (len(nodes) if nodes.ndim else 0, d_f))
-    for step, function in enumerate(model._normaliser.maps):
+    for step, function in enumerate(model._normalizer.maps):
         if isinstance(function, Affine):
             if function.shift is not None:
                 expected[f"normaliser.{step}.shift"] = (function.shift, (d_f,))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from zerokin.classifiers.finite_scores import finite_scores
 from zerokin.classifiers.hubness import hubness
 from zerokin.classifiers.memo import RunStage
+from zerokin.classifiers.nearness import Distance, nearness
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.classifiers.residual_correction import semantic_kernel, superclass_kernel
 from zerokin.errors import InvalidInput
@@ -59,7 +60,7 @@ class TrainingSet:
 class ScaledFeatures(NamedTuple):
     """Training features (N, d_f) once scaled, how, and means of seen classes (p, d_f)."""
 
-    normaliser: FeatureScaler
+    normalizer: FeatureScaler
     features: NDArray[Any]
     means: Matrix
 
@@ -73,22 +74,28 @@ class Projection(NamedTuple):
 
 def scale_features(features: NDArray[Any], labels: NDArray[np.int64], steps: str) -> ScaledFeatures:
     """Learn the steps of `FeatureScaler` from training features (N, d_f), and apply them."""
-    normaliser = FeatureScaler(steps)
-    F = normaliser.fit_transform(features, labels)
+    normalizer = FeatureScaler(steps)
+    F = normalizer.fit_transform(features, labels)
     seen = np.unique(labels)
     means = class_means(F, labels, int(seen[-1]) + 1)[seen]
-    return ScaledFeatures(normaliser, F, means)
+    return ScaledFeatures(normalizer, F, means)
 
 
-def scale_samples(normaliser: FeatureScaler, features: NDArray[Any]) -> NDArray[Any]:
-    """Return new samples (n, d_f), scaled as the training features were and of unit length."""
-    unit: NDArray[Any] = unit_length(normaliser.transform(features))
-    return unit
+def scale_samples(
+    normalizer: FeatureScaler, features: NDArray[Any], distance: Distance = "cosine"
+) -> NDArray[Any]:
+    """Return new samples (n, d_f), scaled as the training features were; for cosines, unit."""
+    return as_compared(normalizer.transform(features), distance)
+
+
+def as_compared(vectors: NDArray[Any], distance: Distance) -> NDArray[Any]:
+    """Return vectors (n, d_f) as they are compared: of unit length for cosines."""
+    return unit_length(vectors) if distance == "cosine" else vectors
 
 
 def factor_features(scaled: ScaledFeatures, device: str = "cpu") -> FeatureSpectrum:
     """Return the spectrum of scaled features, which projections of all settings share."""
-    refuse_all_zero(scaled.features, scaled.normaliser.steps)
+    refuse_all_zero(scaled.features, scaled.normalizer.steps)
     return FeatureSpectrum(scaled.features, device=device)
 
 
@@ -96,7 +103,7 @@ def refuse_all_zero(F: NDArray[Any], steps: str) -> None:
     """Refuse scaled training features (N, d_f) from which nothing can be learned."""
     if not F.any():
         raise InvalidInput(
-            f"X is all zero once it is normalised by {steps!r}: nothing can be learned from it"
+            f"X is all zero once it is normalized by {steps!r}: nothing can be learned from it"
         )
 
 
@@ -194,8 +201,9 @@ def correct_prototypes(
     kernel: Matrix | None,
     *,
     noise: float,
+    distance: Distance = "cosine",
 ) -> tuple[PrototypeRule, Matrix]:
-    """Learn how semantics become prototypes; return the rule and unit prototypes (C, d_f).
+    """Learn how semantics become prototypes; return the rule and the prototypes (C, d_f).
 
     Projected semantics, corrected by the residuals of related seen classes. Without a ``kernel``
     (C, p), projected semantics alone.
@@ -206,6 +214,7 @@ def correct_prototypes(
         means,
         None if kernel is None else kernel[seen],
         noise=noise,
+        unit=distance == "cosine",
     )
     return rule, rule.prototypes(semantics, kernel)
 
@@ -217,8 +226,9 @@ def project_superclasses(
     hierarchy: ClassHierarchy,
     settings: dict[str, Any],
     run: RunStage,
+    distance: Distance = "cosine",
 ) -> tuple[list[Matrix], int]:
-    """Return unit projections of the nodes (r_l, d_f) of every layer, and the most iterations.
+    """Return projections of the nodes (r_l, d_f) of every layer, and the most iterations.
 
     A node's vector is the mean of the classes under it; each layer has a projection of its own.
     """
@@ -226,7 +236,7 @@ def project_superclasses(
     for layer in range(1, hierarchy.n_layers + 1):
         vectors, nodes = run(_node_vectors, semantics, labels, hierarchy, layer)
         projection = run(learn_projection, spectrum, vectors, nodes, **settings)
-        layers.append(unit_length(vectors @ projection.W.T))
+        layers.append(as_compared(vectors @ projection.W.T, distance))
         n_iter = max(n_iter, projection.n_iter)
     return layers, n_iter
 
@@ -240,11 +250,18 @@ def _node_vectors(
     return class_means(semantics, nodes, hierarchy.sizes[layer - 1]), nodes[labels]
 
 
-def penalize_hubs(prototypes: Matrix, means: Matrix, *, weight: float, n_neighbors: int) -> Matrix:
-    """Return what hubness takes off the scores of classes (n,), by prototypes and unit means."""
+def penalize_hubs(
+    prototypes: Matrix,
+    means: Matrix,
+    *,
+    weight: float,
+    n_neighbors: int,
+    distance: Distance = "cosine",
+) -> Matrix:
+    """Return what hubness takes off the scores of classes (n,), by prototypes and seen means."""
     if not weight:
         return np.zeros(len(prototypes))
-    return weight * hubness(prototypes, means, n_neighbors=n_neighbors)
+    return weight * hubness(prototypes, means, n_neighbors=n_neighbors, distance=distance)
 
 
 def score_samples(
@@ -253,9 +270,10 @@ def score_samples(
     hub_penalties: Matrix,
     seen: NDArray[np.int64] | Sequence[int] = (),
     seen_penalty: float = 0.0,
+    distance: Distance = "cosine",
 ) -> Matrix:
-    """Return scores (n, C) of unit samples (n, d_f): cosines, less penalties of hubs and seen."""
-    scores: Matrix = F @ prototypes.T - hub_penalties
+    """Return scores (n, C) of samples (n, d_f): nearness, less penalties of hubs and seen."""
+    scores: Matrix = nearness(F, prototypes, distance) - hub_penalties
     if seen_penalty:
         scores[:, seen] -= seen_penalty
     return finite_scores(scores)

@@ -11,19 +11,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from zerokin.aliases import CLASSIFIER, INFERENCE, accept_old_names
+from zerokin.aliases import CLASSIFIER, ReadingSaved, accept_old_names
 from zerokin.class_names import checked_names_of
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
 from zerokin.classifiers.explanation import Explanation, explain_sample
 from zerokin.classifiers.finite_scores import refuse_no_candidate
 from zerokin.classifiers.growth import grown_hierarchy
 from zerokin.classifiers.memo import RunStage, run_stage
+from zerokin.classifiers.nearness import Distance, nearness
 from zerokin.classifiers.pruning import lower_pruned, surviving_classes
 from zerokin.classifiers.ranking import ranked
 from zerokin.classifiers.samples import new_samples, training_samples
 from zerokin.classifiers.serialization import read_classifier, write_classifier
 from zerokin.classifiers.stages import (
     TrainingSet,
+    as_compared,
     build_superclasses,
     correct_prototypes,
     factor_features,
@@ -36,7 +38,7 @@ from zerokin.classifiers.stages import (
     score_samples,
 )
 from zerokin.errors import InvalidInput, shown
-from zerokin.features.scaler import FeatureScaler, unit_length
+from zerokin.features.scaler import FeatureScaler
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.clustering import METHODS
 from zerokin.matrices import real_array
@@ -52,19 +54,19 @@ from zerokin.parameters import (
     check_arguments,
     check_parameters,
 )
-from zerokin.semantics.normalise import unit_rows
+from zerokin.semantics.normalize import unit_rows
 
 Inference = Literal["residual", "flat", "paper"]
 Candidates = str | Sequence[Any] | NDArray[Any] | None
 
 
-@accept_old_names(CLASSIFIER, {"inference": INFERENCE})
+@accept_old_names(CLASSIFIER)
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Name samples of classes that were never shown, through superclasses shared with seen ones.
 
     Features are scaled; a projection between features and semantics is learned; projected semantics
     are corrected by the residuals of related seen classes; a sample gets the class whose prototype
-    in feature space is nearest by angle. Only ``inference="paper"`` learns a projection for every
+    in feature space is nearest. Only ``inference="paper"`` learns a projection for every
     superclass layer, too. The stages stand in `zerokin.classifiers.stages`.
 
     Parameters
@@ -82,6 +84,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         (Gaussian-process regression: see `zerokin.classifiers.residual_correction`).
         ``"flat"``: projected semantics alone. ``"paper"``: projected semantics of the classes under
         the ``top_k`` best superclasses of every layer, from the top down.
+    distance
+        Of samples and prototypes in feature space. ``"cosine"``: by angle, so that scores are
+        cosines. ``"euclidean"``: scores are minus the squared distance between scaled features and
+        prototypes, both at the length they have; projected semantics are as long as the projection
+        makes them. The paper does not say which it takes.
     layer_decay
         Variance that sharing a superclass of one layer explains, relative to the layer below.
     semantic_variance, length_scale
@@ -90,11 +97,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     noise
         Noise variance of the Gaussian process: the larger, the less residuals count.
     hub_weight, hub_neighbors
-        How much of a prototype's closeness to the means of its nearest seen classes is taken off
+        How much of a prototype's nearness to the means of its nearest seen classes is taken off
         the class's score, 0 to 2 (see `zerokin.classifiers.hubness`).
     top_k
         Superclasses that survive on a layer, for ``inference="paper"``.
-    calibration
+    seen_penalty
         Taken off the scores of seen classes when they compete with unseen ones.
     random_state
         Seed of k-means.
@@ -107,15 +114,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     seen_ : positions of the seen classes
     semantics_ : (C, d_z) unit semantics Z
     hierarchy_ : ClassHierarchy or None
-    prototypes_ : (C, d_f) unit prototypes in the space of normalised features
+    prototypes_ : (C, d_f) prototypes in the space of scaled features, of unit length for cosines
     n_features_in_ : d_f
     n_iter_ : most iterations that a projection took
 
     Notes
     -----
-    A sample that is all zero once it is normalised has no direction: its cosine with every class
-    is 0, so that hubness and calibration alone tell classes apart. Training samples must not all
-    be so.
+    A sample that is all zero once it is normalized has no direction: its cosine with every class
+    is 0, so that hubness and ``seen_penalty`` alone tell classes apart. Training samples must not
+    all be so.
 
     Examples
     --------
@@ -143,6 +150,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "branching": Integer(2),
         "grouping": OneOf(METHODS),
         "inference": OneOf(get_args(Inference)),
+        "distance": OneOf(get_args(Distance)),
         # Ten layers of a larger decay would leave the lowest ones to rounding.
         "layer_decay": Real(0, 4),
         "semantic_variance": Real(0, 1e4),
@@ -153,8 +161,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "hub_weight": Real(0, 2),
         "hub_neighbors": Integer(1),
         "top_k": Integer(1),
-        # Scores lie within ±3; far beyond, differences between seen classes drown in rounding.
-        "calibration": Real(-100, 100),
+        # Cosine scores lie within ±3 and squared distances of features within some thousands; far
+        # beyond, differences between seen classes drown in rounding.
+        "seen_penalty": Real(-1e6, 1e6),
         "random_state": Optional(SEED),
         "device": DEVICE,
     }
@@ -173,6 +182,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         branching: int = 2,
         grouping: str = "agglomerative",
         inference: Inference = "residual",
+        distance: Distance = "cosine",
         layer_decay: float = 0.5,
         semantic_variance: float = 9.0,
         length_scale: float = 0.5,
@@ -180,7 +190,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hub_weight: float = 0.25,
         hub_neighbors: int = 3,
         top_k: int = 3,
-        calibration: float = 0.0,
+        seen_penalty: float = 0.0,
         random_state: int = 0,
         device: str = "cpu",
     ) -> None:
@@ -195,6 +205,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.branching = branching
         self.grouping = grouping
         self.inference = inference
+        self.distance = distance
         self.layer_decay = layer_decay
         self.semantic_variance = semantic_variance
         self.length_scale = length_scale
@@ -202,7 +213,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hub_weight = hub_weight
         self.hub_neighbors = hub_neighbors
         self.top_k = top_k
-        self.calibration = calibration
+        self.seen_penalty = seen_penalty
         self.random_state = random_state
         self.device = device
 
@@ -232,7 +243,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         FeatureScaler(self.feature_scaling)  # refuses steps before anything is read
         X, y = training_samples(self, X, y)
-        known = KnownClasses.of(semantics, y)
+        known = KnownClasses.from_labels(semantics, y)
         labels = known.positions(y, "y")
         Z = unit_rows(known.vectors, [str(name) for name in known.names])
         return self._fit(TrainingSet(X, labels, Z, known.names), hierarchy)
@@ -263,18 +274,19 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seen,
             kernel,
             noise=self.noise,
+            distance=self.distance,
         )
         self.n_features_in_ = data.features.shape[1]
         self.n_iter_ = projection.n_iter
         self.classes_, self.seen_, self.semantics_, self.hierarchy_ = data.names, seen, Z, tree
         self.prototypes_ = self._checked_prototypes(prototypes)
-        self._normaliser, self._rule = scaled.normaliser, rule
-        self._means = unit_length(scaled.means)
+        self._normalizer, self._rule = scaled.normalizer, rule
+        self._means = as_compared(scaled.means, self.distance)
         self._offsets = self._hub_offsets(prototypes)
         self._layer_prototypes: list[NDArray[np.float64]] = []
         if self.inference == "paper" and tree is not None:
             self._layer_prototypes, n_iter = project_superclasses(
-                spectrum, Z, data.labels, tree, self._of_projection(), run
+                spectrum, Z, data.labels, tree, self._of_projection(), run, self.distance
             )
             self.n_iter_ = max(self.n_iter_, n_iter)
         return self
@@ -287,7 +299,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class is the one that `predict` names. With two classes in all, the second's score less the
         first's (n,), as scikit-learn has it.
         """
-        scores = self._decide(self._normalised(X))
+        scores = self._decide(self._normalized(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any, candidates: Candidates = None) -> NDArray[Any]:
@@ -355,7 +367,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> ZeroShotClassifier:
         """Read a classifier that `save` wrote; nothing in the folder is executed."""
-        return read_classifier(cls, folder)
+        with ReadingSaved(cls.__name__, folder):
+            return read_classifier(cls, folder)
 
     def _of_projection(self) -> dict[str, Any]:
         """Return the parameters of `learn_projection`."""
@@ -389,30 +402,39 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return prototypes
         raise InvalidInput(
             "no class has a prototype in the space of features: look at the scale of X, at gamma "
-            f"({self.gamma!r}) and at the kin_ parameters"
+            f"({self.gamma!r}), length_scale ({self.length_scale!r}) and noise ({self.noise!r})"
         )
 
     def _hub_offsets(self, prototypes: NDArray[np.float64]) -> NDArray[np.float64]:
         return penalize_hubs(
-            prototypes, self._means, weight=self.hub_weight, n_neighbors=self.hub_neighbors
+            prototypes,
+            self._means,
+            weight=self.hub_weight,
+            n_neighbors=self.hub_neighbors,
+            distance=self.distance,
         )
 
-    def _normalised(self, X: Any) -> NDArray[Any]:
+    def _normalized(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        return scale_samples(self._normaliser, new_samples(self, X))
+        return scale_samples(self._normalizer, new_samples(self, X), self.distance)
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
         # It may have been changed since `fit`, as a search for the best one does.
-        check_arguments(self._parameter_ranges, calibration=self.calibration)
+        check_arguments(self._parameter_ranges, seen_penalty=self.seen_penalty)
         return score_samples(
-            F, self.prototypes_, self._offsets, self.seen_, seen_penalty=self.calibration
+            F,
+            self.prototypes_,
+            self._offsets,
+            self.seen_,
+            seen_penalty=self.seen_penalty,
+            distance=self.distance,
         )
 
     def _candidate_scores(
         self, X: Any, candidates: Candidates
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return candidates and their scores (n, k), minus infinity where they did not survive."""
-        F = self._normalised(X)
+        F = self._normalized(X)
         known = KnownClasses(self.classes_, self.semantics_)
         chosen = candidate_positions(candidates, known, self.seen_)
         scores, alive = self._scores(F)[:, chosen], self._survivors(F, chosen)
@@ -423,7 +445,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _decide(
         self, F: NDArray[Any], candidates: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Return finite scores of unit samples (n, d_f) for candidates (all): ruled out is low."""
+        """Return finite scores of samples (n, d_f) for candidates (all): ruled out is low."""
         chosen = np.arange(len(self.classes_)) if candidates is None else candidates
         scores, alive = self._scores(F), self._survivors(F, chosen)
         if candidates is not None:
@@ -437,5 +459,5 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not self._layer_prototypes or self.hierarchy_ is None:
             return None
         check_arguments(self._parameter_ranges, top_k=self.top_k)
-        layers = [F @ nodes.T for nodes in self._layer_prototypes]
+        layers = [nearness(F, nodes, self.distance) for nodes in self._layer_prototypes]
         return surviving_classes(layers, self.hierarchy_, candidates, keep=self.top_k)

@@ -18,7 +18,7 @@ def init(
     data: Annotated[str, typer.Argument(metavar="folder=DIR", help="a sub-folder per class")],
     unseen: Annotated[
         list[str] | None,
-        typer.Option(help="a class without pictures; repeatable", callback=as_utf8),
+        typer.Option(help="a class without images; repeatable", callback=as_utf8),
     ] = None,
     attributes: Annotated[
         str | None,
@@ -26,7 +26,7 @@ def init(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="replace classes.csv")] = False,
 ) -> None:
-    """Write classes.csv for a folder of pictures, to be filled in."""
+    """Write classes.csv for a folder of images, to be filled in."""
     from zerokin.data.class_sheet import write_class_sheet
 
     folder = Path(data.removeprefix("folder=")).expanduser()
@@ -53,7 +53,7 @@ def add_class(
         Path | None, typer.Option(help="a file with its semantic vector: numbers, or .npy")
     ] = None,
 ) -> None:
-    """Make one more class known to a bundle, without pictures and without fitting again."""
+    """Make one more class known to a bundle, without images and without fitting again."""
     from zerokin.recognizer import Recognizer
 
     if sum(given is not None for given in (attributes, text, vector)) != 1:

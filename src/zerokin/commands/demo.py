@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 import warnings
@@ -19,7 +20,7 @@ from rich.table import Table
 
 from zerokin.classifiers import ZeroShotClassifier
 from zerokin.compute.machine import available_cores
-from zerokin.critters.sheet import picture_sheet
+from zerokin.critters.sheet import image_sheet
 from zerokin.data import Dataset, load_dataset
 from zerokin.data.decoding import decode_squares
 from zerokin.features.feature_learner import FeatureLearner
@@ -33,6 +34,7 @@ from zerokin.hierarchy.from_dataset import build_hierarchy
 from zerokin.metrics.accuracy import per_class_top1
 from zerokin.progress import track
 from zerokin.report import tree_text
+from zerokin.report.comparison import as_json
 from zerokin.report.draw_hierarchy import draw_all
 
 EPOCHS = 10
@@ -52,9 +54,27 @@ class DemoRow:
     unseen: float
     seen: float
     seconds: float
+    features_sha256: str = ""
+
+    def as_dict(self, critters: Dataset, seed: int) -> dict[str, Any]:
+        """Return it as ``zerokin evaluate --json`` writes rows; nothing is chosen for it."""
+        return {
+            "dataset": critters.name,
+            "setting": "pure",
+            "method": self.method,
+            "features": "array",
+            "features_sha256": self.features_sha256,
+            "split": critters.split.version,
+            "seed": seed,
+            "selection": {"on": "nothing: all settings are fixed"},
+            "metrics": {"per_class_top1": self.unseen, "seen_per_class_top1": self.seen},
+            "seconds": {"all": self.seconds},
+        }
 
 
-def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoRow]:
+def run_demo(
+    folder: Path, *, seed: int = 0, epochs: int = EPOCHS, report: Path | None = None
+) -> list[DemoRow]:
     """Draw Critters, group its classes, train small networks, and name the unseen classes.
 
     The rows are the paper's ablation: features that learned nothing, class labels, or classes and
@@ -63,11 +83,13 @@ def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoR
     Parameters
     ----------
     folder
-        Where the pictures and ``results.json`` go.
+        Where the images and ``results.json`` go.
     seed
         Seed of the training.
     epochs
         Length of the training.
+    report
+        Where to write the rows as ``zerokin evaluate --json`` does; nowhere by default.
 
     Returns
     -------
@@ -77,12 +99,12 @@ def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoR
     screen = Console(highlight=False)
     critters = load_dataset("critters")
     screen.print(
-        f"[bold]Critters[/]: {len(critters.seen)} species with pictures to learn from, "
+        f"[bold]Critters[/]: {len(critters.seen)} species with images to learn from, "
         f"{len(critters.unseen)} without (*), known by {critters.semantics.shape[1]} attributes"
     )
     tree = build_hierarchy(critters, "agglomerative", branching=3)
     _show_hierarchy(screen, tree, critters, folder)
-    pixels = decode_squares(critters.pictures, SIDE)
+    pixels = decode_squares(critters.images, SIDE)
 
     rows = [DemoRow("chance", 100 / len(critters.unseen), 100 / len(critters.seen), 0.0)]
 
@@ -93,8 +115,9 @@ def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoR
         model = _fit(critters, tree, features, **params)
         unseen, seen = _accuracies(critters, model.decision_function(features))
         seconds = round(training + time.perf_counter() - started, 1)
-        rows.append(DemoRow(name, unseen, seen, seconds))
-        screen.print(f"{name}: {unseen:.1f} % of the pictures of unseen species named rightly")
+        read = hashlib.sha256(np.ascontiguousarray(features).tobytes()).hexdigest()
+        rows.append(DemoRow(name, unseen, seen, seconds, read))
+        screen.print(f"{name}: {unseen:.1f} % of the images of unseen species named rightly")
         return model
 
     untouched, seconds = _features(critters, tree, pixels, "classes", 0, seed, SIDE)
@@ -112,6 +135,10 @@ def run_demo(folder: Path, *, seed: int = 0, epochs: int = EPOCHS) -> list[DemoR
     with replacing(folder / "results.json") as temporary:
         text = json.dumps([asdict(row) for row in rows], indent=1) + "\n"
         temporary.write_text(text, encoding="utf-8")
+    if report is not None:
+        with replacing(report) as temporary:
+            measured = [row.as_dict(critters, seed) for row in rows if row.features_sha256]
+            temporary.write_text(as_json(measured), encoding="utf-8")
     _show_results(screen, rows)
     screen.print(f"answers are drawn in {folder / 'unseen.png'}")
     return rows
@@ -178,7 +205,7 @@ def _features(
     seed: int,
     side: int,
 ) -> tuple[NDArray[np.float32], float]:
-    """Train a network; return the features of all pictures, and the seconds it took."""
+    """Train a network; return the features of all images, and the seconds it took."""
     started = time.perf_counter()
     source = ResidentSource(torch.from_numpy(np.array(pixels)))
     learner = demo_learner(mode, seed=seed, epochs=epochs, side=side)
@@ -223,7 +250,7 @@ def _show_results(screen: Console, rows: list[DemoRow]) -> None:
     table = Table(title="per-class top-1, %")
     table.add_column("method")
     table.add_column("unseen species", justify="right")
-    table.add_column("new pictures of seen species", justify="right")
+    table.add_column("new images of seen species", justify="right")
     for row in rows:
         table.add_row(row.method, f"{row.unseen:.1f}", f"{row.seen:.1f}")
     screen.print(table)
@@ -236,15 +263,15 @@ def _draw_answers(
     features: NDArray[np.floating],
     path: Path,
 ) -> None:
-    """Draw some pictures of unseen species with the name given to each, and the right one."""
+    """Draw some images of unseen species with the name given to each, and the right one."""
     samples = critters.split.test_unseen
     chosen = samples[np.linspace(0, len(samples) - 1, SHOWN).astype(int)]
-    pictures = pixels[chosen].transpose(0, 2, 3, 1)
+    images = pixels[chosen].transpose(0, 2, 3, 1)
     named = model.predict(features[chosen])
     truth = critters.evaluation_labels(chosen)
     names = critters.classes.names
-    sheet = picture_sheet(
-        [_enlarged(picture) for picture in pictures],
+    sheet = image_sheet(
+        [_enlarged(image) for image in images],
         answer_captions(names, named, truth),
         highlight=(named != truth).tolist(),
         legend=("named rightly", "wrongly: the name given, and the right one"),
@@ -256,7 +283,7 @@ def _draw_answers(
 def answer_captions(
     names: Sequence[str], named: NDArray[np.int64], truth: NDArray[np.int64]
 ) -> list[str]:
-    r"""Return the name given to each picture, and below a wrong one what it is.
+    r"""Return the name given to each image, and below a wrong one what it is.
 
     Examples
     --------
@@ -269,6 +296,6 @@ def answer_captions(
     ]
 
 
-def _enlarged(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    side = ENLARGED * len(picture)
-    return np.asarray(Image.fromarray(picture).resize((side, side), Image.Resampling.BICUBIC))
+def _enlarged(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    side = ENLARGED * len(image)
+    return np.asarray(Image.fromarray(image).resize((side, side), Image.Resampling.BICUBIC))

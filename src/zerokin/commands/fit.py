@@ -1,9 +1,10 @@
-"""``fit``: a bundle from pictures, a classifier from features."""
+"""``fit``: a bundle from images or from features."""
 
 from __future__ import annotations
 
 import shutil
 import warnings
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.usage import going_on_from
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, ZerokinWarning, listing
-from zerokin.files import refuse_other_folder, refuse_unwritable
+from zerokin.files import refuse_unwritable
 
 
 class GroupingName(StrEnum):
@@ -44,16 +45,22 @@ def fit(
     tune: Annotated[
         bool, typer.Option("--tune/--no-tune", help="choose hyper-parameters on validation folds")
     ] = True,
-    backbone: Annotated[str, typer.Option(help="pictures: the network")] = "tf_efficientnet_lite0",
+    backbone: Annotated[
+        str | None, typer.Option(help="images: the network; by default tf_efficientnet_lite0")
+    ] = None,
     weights: Annotated[
         str | None,
-        typer.Option(help="pictures: packaged (the default where it is), hub or a file"),
+        typer.Option(help="images: packaged (the default where it is), hub or a file"),
     ] = None,
     finetune: Annotated[
-        bool, typer.Option("--fine-tune/--frozen", help="pictures: train the network, or not")
+        bool, typer.Option("--fine-tune/--frozen", help="images: train the network, or not")
     ] = False,
-    mode: Annotated[ModeName, typer.Option(help="with --fine-tune")] = ModeName.end_to_end,
-    epochs: Annotated[int, typer.Option(help="with --fine-tune")] = 12,
+    mode: Annotated[
+        ModeName | None, typer.Option(help="with --fine-tune; by default end-to-end")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="with --fine-tune: passes over the images; by default 12")
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -69,7 +76,7 @@ def fit(
     ] = True,
     grouping: Annotated[
         GroupingName | None,
-        typer.Option("--by", help="pictures: superclasses from this, not as validation chooses"),
+        typer.Option("--by", help="superclasses from this, not as validation chooses"),
     ] = None,
     branching: Annotated[int, typer.Option("-t", "--branching", help="with --by: t")] = 2,
     image_size: Annotated[int | None, typer.Option(help="images: their side, in pixels")] = None,
@@ -78,16 +85,16 @@ def fit(
         Path | None,
         typer.Option(
             "--resume-folder",
-            help="pictures: where to go on from, and to be able to; by default OUT.training, "
+            help="images: where to go on from, and to be able to; by default OUT.training, "
             "removed at the end",
         ),
     ] = None,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="pictures: drop classes that OUT knows and DATA does not"),
+        typer.Option("--replace", help="drop classes that OUT knows and DATA does not"),
     ] = False,
 ) -> None:
-    """Learn from pictures (a bundle is written) or from features (a classifier is).
+    """Learn from images, or from features, and write a bundle.
 
     Everything is chosen on validation classes held out of the seen ones.
     """
@@ -98,61 +105,54 @@ def fit(
         raise InvalidInput(f"{folder} is a file: choose a folder with --out")
     refuse_unwritable(folder, inside=True)
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
-    if dataset.kind == "pictures":
-        dropped = dropped_classes(dataset, folder)
-        if dropped and not replace:
-            raise InvalidInput(
-                f"{folder} also knows {listing(dropped)}, which {data} does not: put "
-                f"{'it' if len(dropped) == 1 else 'them'} into classes.csv, choose another --out, "
-                "or drop with --replace"
-            )
-        if config is not None and not finetune:
-            raise InvalidInput("--config says how a network is trained: add --fine-tune")
-        from zerokin.recognizer.fitting import FINE_TUNING
-
+    dropped = dropped_classes(dataset, folder)
+    if dropped and not replace:
+        raise InvalidInput(
+            f"{folder} also knows {listing(dropped)}, which {data} does not: put "
+            f"{'it' if len(dropped) == 1 else 'them'} into classes.csv, choose another --out, "
+            "or drop with --replace"
+        )
+    if config is not None and not finetune:
+        raise InvalidInput("--config says how a network is trained: add --fine-tune")
+    options: dict[str, Any] = {"tune": tune, "random_state": seed}
+    if dataset.kind == "features":
+        if finetune:
+            raise InvalidInput(f"--fine-tune is for images, but {data} holds features")
+    else:
         learner = network_settings(
             config,
             {
                 "backbone": backbone,
                 "weights": weights,
-                "mode": mode.value if finetune else "classes",
+                "mode": mode.value if finetune and mode else None,
                 "image_size": image_size,
             },
-            {"epochs": epochs, "seed": seed, "image_size": image_size, **FINE_TUNING},
+            {"epochs": epochs, "seed": seed, "image_size": image_size},
             finetune=finetune,
         )
-        options = {
-            "learner": {**learner, "device": device},
-            "finetune": finetune,
-            "tune": tune,
-            "fold_networks": fold_networks,
-            "random_state": seed,
-        }
-        if grouping is not None:
-            from zerokin.hierarchy.from_dataset import build_hierarchy
+        options["learner"] = {**learner, "device": device}
+        options |= {"finetune": finetune, "fold_networks": fold_networks}
+    if grouping is not None:
+        from zerokin.hierarchy.from_dataset import build_hierarchy
 
-            options["hierarchy"] = build_hierarchy(
-                dataset, grouping.value, branching=branching, random_state=seed
-            )
-        fit_pictures(dataset, folder, resume, options)
-        if dropped:
-            out.print(
-                f"note: {folder} knew {listing(dropped)}, too, and no longer does: zerokin "
-                "add-class makes it know them again",
-                soft_wrap=True,
-            )
-        return
-    if finetune:
-        raise InvalidInput(f"--fine-tune is for pictures, but {data} holds {dataset.kind}")
-    fit_features(dataset, folder, tune=tune, seed=seed)
+        options["hierarchy"] = build_hierarchy(
+            dataset, grouping.value, branching=branching, random_state=seed
+        )
+    fit_bundle(dataset, folder, resume, options)
+    if dropped:
+        out.print(
+            f"note: {folder} knew {listing(dropped)}, too, and no longer does: zerokin "
+            "add-class makes it know them again",
+            soft_wrap=True,
+        )
 
 
 def network_settings(
     config: Path | None, settings: dict[str, Any], recipe: dict[str, Any], *, finetune: bool
 ) -> dict[str, Any]:
-    """Return what `FeatureLearner` takes: a file's settings on top of the command's."""
-    from zerokin.benchmark.ablation.config import read_network
-    from zerokin.features.training.recipe import Recipe
+    """Return what `fit_recognizer` takes: a file's settings on top of the options given."""
+    from zerokin.features.network_config import read_network
+    from zerokin.features.network_settings import NetworkSettings
 
     plan = read_network(config)
     share = plan.recipe.get("distillation")
@@ -161,10 +161,16 @@ def network_settings(
             f"{config}: distillation {share} needs a teacher, which fit has none of: set it "
             "to 0, or train with zerokin train --teacher"
         )
-    made = {**settings, **plan.settings}
+    made = {**_given(settings), **plan.settings}
     if "weights" not in plan.settings:
-        made["weights"] = chosen_weights(made["backbone"], made["weights"], finetune=finetune)
-    return {**made, "recipe": Recipe.from_dict({**recipe, **plan.recipe})}
+        backbone = made.get("backbone", NetworkSettings.backbone)
+        made["weights"] = chosen_weights(backbone, settings["weights"], finetune=finetune)
+    return {**made, "recipe": {**_given(recipe), **plan.recipe}}
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were typed: for the others, the classes have defaults."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:
@@ -176,25 +182,27 @@ def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:
     return [name for name in known_classes(folder) if name not in dataset.classes.names]
 
 
-def fit_pictures(
+def fit_bundle(
     dataset: Dataset, folder: Path, resume: Path | None, options: dict[str, Any]
 ) -> None:
     """Fit a recognizer and write its bundle."""
     from zerokin.recognizer import fit_recognizer
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
-    refuse_unwritable(kept, inside=True)
-    with going_on_from(kept), warnings.catch_warnings():
+    by_network = "learner" in options
+    if by_network:
+        refuse_unwritable(kept, inside=True)
+    with going_on_from(kept) if by_network else nullcontext(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
-        recognizer = fit_recognizer(dataset, folder=kept, **options)
+        recognizer = fit_recognizer(dataset, folder=kept if by_network else None, **options)
     recognizer.save(folder)
-    if resume is None:
+    if by_network and resume is None:
         shutil.rmtree(kept, ignore_errors=True)
     for note in recognizer.about["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
     for where, found in (
         ("validation classes", recognizer.metrics["validation"]),
-        ("test pictures", recognizer.metrics["test"]),
+        (f"test {recognizer.takes}", recognizer.metrics["test"]),
     ):
         if found:
             figures = [
@@ -206,23 +214,6 @@ def fit_pictures(
     seen = int(recognizer.seen.sum())
     out.print(f"{seen} seen and {len(recognizer.classes) - seen} unseen classes")
     out.print(f"wrote {folder}", soft_wrap=True)
-
-
-def fit_features(dataset: Dataset, folder: Path, *, tune: bool, seed: int) -> None:
-    """Fit a classifier to features and write it."""
-    from zerokin.classifiers.serialization import CONFIG
-    from zerokin.selection.fitting import fit_classifier
-
-    refuse_other_folder(folder, CONFIG, "a classifier")
-    refuse_unwritable(folder)
-    model, chosen = fit_classifier(dataset, tune=tune, random_state=seed)
-    model.save(folder)
-    if chosen is not None:
-        out.print(f"unseen validation classes: {chosen:.1f} % per-class top-1")
-    out.print(
-        f"{len(model.seen_)} seen and {len(model.classes_) - len(model.seen_)} unseen classes"
-    )
-    out.print(f"wrote {folder}")
 
 
 def chosen_weights(backbone: str, weights: str | None, *, finetune: bool) -> str | None:

@@ -1,4 +1,4 @@
-"""``predict``: answers for pictures as they are read, or for the samples of a feature file."""
+"""``predict``: answers for images or rows of features, as they are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from zerokin.files import replacing
 from zerokin.report.answers_csv import csv_heading, csv_row
 
 if TYPE_CHECKING:
-    from zerokin.data.pictures import Pictures
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from zerokin.data.feature_files import FeatureFile
+    from zerokin.data.images import Images
     from zerokin.recognizer import ImageAnswer, UnreadableImage
 
     Answer = ImageAnswer | UnreadableImage
@@ -33,8 +37,9 @@ def predict(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="PICTURES|DATA",
-            help="picture files, folders, patterns, or - for paths on standard input; or DATA",
+            metavar="IMAGES|FEATURES|DATA",
+            help="image files, folders, patterns, or - for paths on standard input; a feature "
+            "file where the bundle has no network; or DATA",
             show_default=False,
         ),
     ],
@@ -44,46 +49,34 @@ def predict(
     ] = "all",
     k: Annotated[int, typer.Option("-k", help="classes to name for a sample")] = 1,
     max_risk: Annotated[
-        float | None,
-        typer.Option(help="pictures: name a superclass where a class may be wrong more often"),
+        float | None, typer.Option(help="name a superclass where a class may be wrong more often")
     ] = None,
-    unseen_bias: Annotated[
-        float, typer.Option(help="pictures: added to the scores of unseen classes")
-    ] = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="pictures: a JSON line each")] = False,
+    unseen_bias: Annotated[float, typer.Option(help="added to the scores of unseen classes")] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="a JSON line each")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="comma-separated")] = False,
     result: Annotated[
         Path | None, typer.Option("--out", help="write a file: CSV, or JSON lines with --json")
     ] = None,
-    batch: Annotated[int, typer.Option(help="pictures: read at a time")] = 32,
-    device: Annotated[str | None, typer.Option(help="pictures: cpu or cuda")] = None,
+    batch: Annotated[int, typer.Option(help="samples read at a time")] = 32,
+    device: Annotated[str | None, typer.Option(help="images: cpu or cuda")] = None,
 ) -> None:
-    """Name pictures, or the samples of a feature file, best classes first.
+    """Name images, or rows of features where the bundle has no network, best classes first.
 
-    Pictures that cannot be read are reported, the others still answered; then the exit status is 1.
+    Samples that cannot be read are reported, the others still answered; then the exit status is 1.
     """
-    from zerokin.recognizer.atomic_bundle import is_bundle
-
     if as_json and as_csv:
         raise InvalidInput("give one of --json and --csv")
-    if not is_bundle(model):
-        if as_json or max_risk is not None or unseen_bias:
-            raise InvalidInput(
-                f"{model} is not a bundle: --json, --max-risk and --unseen-bias need one, which "
-                "zerokin fit writes for pictures"
-            )
-        if len(inputs) > 1:
-            raise InvalidInput(f"{model} is not a bundle, so it takes one DATA of features")
-        predict_features(model, inputs[0], features, candidates, k, result)
-        return
-    if features is not None:
-        raise InvalidInput(f"--features is for classifiers of features: {model} takes pictures")
     from zerokin.recognizer import Recognizer
 
-    pictures = given_pictures(inputs)
     recognizer = Recognizer.load(model, device=device)
+    if recognizer.takes == "features":
+        samples: Any = given_features(inputs, features)
+    elif features is not None:
+        raise InvalidInput(f"--features is for bundles without a network: {model} takes images")
+    else:
+        samples = given_images(inputs)
     answers = recognizer.recognize_stream(
-        pictures,
+        samples,
         candidates=chosen_candidates(candidates, recognizer.classes.names),
         k=k,
         max_risk=max_risk,
@@ -102,42 +95,57 @@ def predict(
                 print(f"zerokin: {answer.error}", file=sys.stderr)
         if not count:
             where = "standard input names none" if "-" in inputs else listing(inputs)
-            raise InvalidInput(f"no pictures: {where}")
+            raise InvalidInput(f"no {recognizer.takes}: {where}")
     if result is not None:
         out.print(f"wrote {result}", soft_wrap=True)
     if unreadable:
         raise typer.Exit(1)
 
 
-def given_pictures(inputs: list[str]) -> Iterable[Path] | Pictures:
-    """Return the pictures that the arguments stand for, none of them read yet."""
+def given_features(inputs: list[str], features: str | None) -> FeatureFile | NDArray[np.floating]:
+    """Return the features that the arguments stand for: a file of rows, or those of DATA."""
+    from zerokin.data.attached_features import FILES, feature_file
+    from zerokin.data.load import READERS, load_dataset
+
+    if len(inputs) > 1:
+        raise InvalidInput(f"features come from one file or DATA at a time, not {listing(inputs)}")
+    alone = inputs[0]
+    if features is None and alone.endswith(FILES) and alone.partition("=")[0] not in READERS:
+        return feature_file(Path(alone).expanduser())
+    dataset = load_dataset(alone, features=features)
+    dataset.features  # noqa: B018  refuses images
+    return dataset.inputs  # type: ignore[return-value]
+
+
+def given_images(inputs: list[str]) -> Iterable[Path] | Images:
+    """Return the images that the arguments stand for, none of them read yet."""
     from zerokin.data.load import READERS, load_dataset
 
     alone = inputs[0] if len(inputs) == 1 else "-"
     if alone == "-" or Path(alone).expanduser().exists() or glob.has_magic(alone):
-        return picture_paths(inputs, sys.stdin)
+        return image_paths(inputs, sys.stdin)
     kind, equals, _ = alone.partition("=")
     if kind in READERS:
-        return load_dataset(alone).pictures
+        return load_dataset(alone).images
     hint = did_you_mean(kind, READERS) if equals else ""
-    raise MissingFile(f"no picture or folder at {alone}{hint}")
+    raise MissingFile(f"no image or folder at {alone}{hint}")
 
 
-def picture_paths(inputs: list[str], listed: Iterable[str]) -> Iterable[Path]:
-    """Return picture files: named, below folders, matching patterns, or listed for ``-``."""
+def image_paths(inputs: list[str], listed: Iterable[str]) -> Iterable[Path]:
+    """Return image files: named, below folders, matching patterns, or listed for ``-``."""
     # What is listed may come as slowly as somebody types; everything else is looked for at once.
-    found = [None if given == "-" else _pictures_at(given) for given in inputs]
+    found = [None if given == "-" else _images_at(given) for given in inputs]
     if all(paths is not None and not paths for paths in found):
-        raise InvalidInput(f"no pictures in {listing(inputs)}")
+        raise InvalidInput(f"no images in {listing(inputs)}")
     for given, paths in zip(inputs, found, strict=True):
         if paths is not None and not paths:
-            print(f"zerokin: no pictures in {given}", file=sys.stderr)
+            print(f"zerokin: no images in {given}", file=sys.stderr)
     lines = (Path(line.rstrip("\r\n")) for line in listed if line.strip())
     return chain.from_iterable(lines if paths is None else paths for paths in found)
 
 
-def _pictures_at(given: str) -> list[Path]:
-    from zerokin.data.pictures import is_picture, list_folder
+def _images_at(given: str) -> list[Path]:
+    from zerokin.data.images import is_image, list_folder
 
     path = Path(given).expanduser()
     if path.is_dir():
@@ -147,10 +155,10 @@ def _pictures_at(given: str) -> list[Path]:
     found = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
     if not found:
         raise MissingFile(f"no file matches {given!r}")
-    pictures = [one for one in map(Path, found) if one.is_file() and is_picture(one.name)]
-    if not pictures:
-        raise InvalidInput(f"no picture among the files that match {given!r}")
-    return pictures
+    images = [one for one in map(Path, found) if one.is_file() and is_image(one.name)]
+    if not images:
+        raise InvalidInput(f"no image among the files that match {given!r}")
+    return images
 
 
 def chosen_candidates(text: str, names: Iterable[str]) -> str | list[str]:
@@ -181,7 +189,7 @@ def written(answers: Iterable[Answer], form: str, k: int) -> Iterator[tuple[Any,
 
 def table_heading() -> str:
     """Return the first line of the table."""
-    return f"{'answer':<{NAME_WIDTH}}  {'prob.':>6}  {'role':<10}  picture\n"
+    return f"{'answer':<{NAME_WIDTH}}  {'prob.':>6}  {'role':<10}  image\n"
 
 
 def table_row(answer: Any, k: int) -> str:
@@ -210,12 +218,12 @@ def table_row(answer: Any, k: int) -> str:
     return "".join(lines)
 
 
-def _row(name: str, value: float | None, role: str, picture: str) -> str:
+def _row(name: str, value: float | None, role: str, image: str) -> str:
     number = "" if value is None else f"{value:.3f}"
     name = printable(name)
     if len(name) > NAME_WIDTH:
         name = f"{name[: NAME_WIDTH - 1].rstrip(' ,')}…"
-    line = f"{name:<{NAME_WIDTH}}  {number:>6}  {role:<10}  {printable(picture)}"
+    line = f"{name:<{NAME_WIDTH}}  {number:>6}  {role:<10}  {printable(image)}"
     return line.rstrip() + "\n"
 
 
@@ -241,25 +249,3 @@ def opened(path: Path | None) -> Iterator[TextIO]:
         temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
     ):
         yield file
-
-
-def predict_features(
-    model: Path, data: str, features: str | None, candidates: str, k: int, result: Path | None
-) -> None:
-    """Name the samples of a feature file."""
-    from zerokin.classifiers.serialization import CONFIG
-
-    if not (model / CONFIG).exists():
-        raise MissingFile(f"no bundle or classifier in {model}: write one with zerokin fit")
-    from zerokin.classifiers import ZeroShotClassifier
-    from zerokin.data import load_dataset
-    from zerokin.report.predictions import write_predictions
-
-    classifier = ZeroShotClassifier.load(model)
-    dataset = load_dataset(data, features=features)
-    chosen = candidates if candidates in KINDS else candidates.split(",")
-    names, scores = classifier.predict_top_k(dataset.features, k, chosen)
-    samples = getattr(dataset.inputs, "names", None) or range(1, len(dataset) + 1)
-    write_predictions(samples, names, scores, result)
-    if result is not None:
-        out.print(f"wrote {result}: {len(names):,} samples")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from zerokin.app.limits import MEGABYTE, Limits
 from zerokin.commands.arguments import out
 from zerokin.errors import InvalidInput
 
@@ -34,9 +35,11 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="name of a proxy in front of the server; repeatable"),
     ] = None,
-    max_upload_mb: Annotated[float, typer.Option(help="most megabytes of a request")] = 50,
-    max_pixels: Annotated[int, typer.Option(help="most pixels of a picture")] = 50_000_000,
-    queue: Annotated[int, typer.Option(help="most requests in hand at once")] = 64,
+    max_upload_mb: Annotated[float, typer.Option(help="most megabytes of a request")] = (
+        Limits.upload_bytes // MEGABYTE
+    ),
+    max_pixels: Annotated[int, typer.Option(help="most pixels of an image")] = Limits.pixels,
+    queue: Annotated[int, typer.Option(help="most requests in hand at once")] = Limits.waiting,
     read_only: Annotated[
         bool | None,
         typer.Option(
@@ -48,15 +51,14 @@ def serve(
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
 ) -> None:
     """Open a bundle as a web page and an HTTP interface, on this machine."""
-    from zerokin.app.limits import MEGABYTE, Limits
     from zerokin.app.server import check_exposure, password_of
     from zerokin.app.server import serve as run
-    from zerokin.recognizer.atomic_bundle import read_pointer
+    from zerokin.recognizer.former_classifier import current_generation
 
     if not 0 < max_upload_mb < 1e6:
         raise InvalidInput(f"--max-upload-mb must be above 0 and below 1,000,000: {max_upload_mb}")
     limits = Limits(upload_bytes=int(max_upload_mb * MEGABYTE), pixels=max_pixels, waiting=queue)
-    read_pointer(model)  # a wrong folder is told before the libraries are loaded
+    current_generation(model)  # a wrong folder is told before the libraries are loaded
     admitted = password_of(password)
     names = tuple(allowed_host or ())
     check_exposure(host, names, admitted, no_password=no_password)

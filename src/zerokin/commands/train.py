@@ -1,4 +1,4 @@
-"""``train``: a feature network from pictures; ``ablation``: many, and what each brings."""
+"""``train``: a feature network from images; ``ablation``: many, and what each brings."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def train(
     stop_after: StopAfter = None,
     compact: Compact = False,
 ) -> None:
-    """Train a feature network on pictures of seen classes; called again, it goes on.
+    """Train a feature network on images of seen classes; called again, it goes on.
 
     OUT/model is for `zerokin extract --model`, OUT/training holds the checkpoint and the log.
     """
-    from zerokin.benchmark.ablation.config import read_network
     from zerokin.data import load_dataset
     from zerokin.features.feature_learner import FeatureLearner
+    from zerokin.features.network_config import read_network
     from zerokin.features.serialization import CONFIG
     from zerokin.features.training.distributed import leads
 
@@ -108,14 +108,18 @@ def ablation(
     stop_after: StopAfter = None,
     compact: Compact = False,
 ) -> None:
-    """Train networks from pictures and show what every component of the method brings."""
+    """Train networks from images and show what every component of the method brings."""
     from zerokin.benchmark.ablation import run_ablation
     from zerokin.benchmark.ablation.config import read_config
     from zerokin.data import load_dataset
     from zerokin.report.bars import ablation_panels, draw_bars
-    from zerokin.report.comparison import Rows, as_json, comparison_lines, fold_rows
+    from zerokin.report.comparison import Rows, as_json, caption, comparison_lines, fold_rows
     from zerokin.report.few_shot import few_shot_ablation_lines
     from zerokin.report.tables import Lines, in_markdown, on_screen
+
+    def page(measured: Rows) -> str:
+        said = "" if plan.setting == "few-shot" else caption(measured)
+        return in_markdown(lines(measured)) + (f"\n{said}\n" if said else "")
 
     def lines(measured: Rows) -> Lines:
         if plan.setting == "few-shot":
@@ -148,7 +152,7 @@ def ablation(
             figures = ", ".join(f"{name} {value:.4g}" for name, value in result["metrics"].items())
             about = f"{result['method']}, {result['setting']}, seed {result['seed']}"
             out.print(f"{about}: {figures}", style="dim")
-            for suffix, text in ((".json", as_json(rows)), (".md", in_markdown(lines(rows)))):
+            for suffix, text in ((".json", as_json(rows)), (".md", page(rows))):
                 with replacing(table.with_suffix(suffix)) as temporary:
                     temporary.write_text(text, encoding="utf-8")
     title = f"{rows[0]['dataset']}, ablation"
@@ -175,7 +179,7 @@ def _draw_planes(dataset: Dataset, plan: AblationConfig, folder: Path) -> Path:
         for name in networks
     }
     path = folder / "features.png"
-    title = f"{dataset.name}, pictures of unseen classes (t-SNE of features)"
+    title = f"{dataset.name}, images of unseen classes (t-SNE of features)"
     labels = dataset.evaluation_labels(unseen)
     draw_feature_planes(features, labels, dataset.classes.names, path, title=title)
     return path

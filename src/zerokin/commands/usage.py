@@ -85,7 +85,7 @@ def _under_new_names(command: Any, args: list[str]) -> list[str]:
             values = {}
             continue
         name, equals, value = arg.partition("=")
-        values = CHOICES.get(name, {})
+        values = CHOICES.get(table.get(name, name), {})
         found.append(translate(name, table) + equals + translate(value, values))
     renamed(old, dict.fromkeys(old), f"zerokin {command.name}")
     return found + args[end:]

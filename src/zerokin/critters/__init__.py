@@ -1,7 +1,7 @@
 """Critters: an embedded data set of sixty invented animals, drawn on demand, no download."""
 
 from zerokin.critters.attributes import ATTRIBUTE_NAMES
-from zerokin.critters.scene import PICTURES_PER_SPECIES, portrait, render
+from zerokin.critters.scene import IMAGES_PER_SPECIES, portrait, render
 from zerokin.critters.species import (
     SPECIES,
     Species,
@@ -12,7 +12,7 @@ from zerokin.critters.species import (
 
 __all__ = [
     "ATTRIBUTE_NAMES",
-    "PICTURES_PER_SPECIES",
+    "IMAGES_PER_SPECIES",
     "SPECIES",
     "Species",
     "attribute_matrix",

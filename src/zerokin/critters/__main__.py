@@ -7,7 +7,7 @@ import sys
 from PIL import Image
 
 from zerokin.critters.scene import portrait
-from zerokin.critters.sheet import picture_sheet
+from zerokin.critters.sheet import image_sheet
 from zerokin.critters.species import SPECIES
 from zerokin.errors import InvalidInput, ZerokinError, did_you_mean
 from zerokin.files import replacing
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
         if family not in known:
             raise InvalidInput(f"no family is called {family!r}{did_you_mean(family, known)}")
     shown = [species for family in families for species in SPECIES if species.family == family]
-    sheet = picture_sheet(
+    sheet = image_sheet(
         [portrait(species, size=144) for species in shown],
         [species.name for species in shown],
         highlight=[species.unseen for species in shown],

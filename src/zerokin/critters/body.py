@@ -12,7 +12,7 @@ from zerokin.critters.pen import Points, curve, ellipse, smooth, tube
 
 @dataclass(frozen=True)
 class Pose:
-    """How an animal holds itself in one picture; every number is about -1 to 1, 0 is at rest."""
+    """How an animal holds itself in one image; every number is about -1 to 1, 0 is at rest."""
 
     stride: float
     flap: float

@@ -23,7 +23,7 @@ def foreground(
 
 
 def branch(pen: Pen, place: str, rng: np.random.Generator) -> None:
-    """Hang leaves into the picture from a corner."""
+    """Hang leaves into the image from a corner."""
     plant = PALETTES[place].plant
     side = rng.choice((0.0, 1.0))
     towards = 1.0 if side == 0.0 else -1.0

@@ -13,7 +13,7 @@ from zerokin.critters.pen import INK, WHITE, Colour, Pen, Points, curve, ellipse
 
 
 def backdrop(pen: Pen, place: str, horizon: float, rng: np.random.Generator) -> None:
-    """Paint the whole canvas with a habitat; the pen's unit is the picture's side."""
+    """Paint the whole canvas with a habitat; the pen's unit is the image's side."""
     palette = PALETTES[place]
     _gradient(pen.image, palette, rng)
     _SCENERY[place](pen, palette, horizon, rng)

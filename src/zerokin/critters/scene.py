@@ -1,4 +1,4 @@
-"""One picture of one species: habitat, pose, light and what is in the way, all from a seed."""
+"""One image of one species: habitat, pose, light and what is in the way, all from a seed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from zerokin.critters.skin import ACCENTS, COATS, cover
 from zerokin.critters.species import Species
 from zerokin.parameters import InstanceOf, Integer, check_arguments
 
-PICTURES_PER_SPECIES = 60
+IMAGES_PER_SPECIES = 60
 
 HOME = 0.7
-"""Share of pictures in the species' own habitat; the others are spread over the rest."""
+"""Share of images in the species' own habitat; the others are spread over the rest."""
 
 VARIABLE = ("coat", "accent", "pattern")
 """What an individual may have otherwise than its species."""
@@ -35,16 +35,14 @@ _SIZES = {"small": 0.80, "medium": 0.92, "large": 1.06}
 
 
 _SPECIES = InstanceOf(Species, "a Species")
-_NUMBER = Integer(
-    0, None, words="{name} must be a whole number and must not be negative: got {name}={value}"
-)
-_SIZE = Integer(16, 1024, words="{name} must lie in 16..1024 pixels: got {value}")
+_NUMBER = Integer(0, None)
+_SIZE = Integer(16, 1024)
 
 
 def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArray[np.uint8]:
-    """Draw picture number ``index`` of a species.
+    """Draw image number ``index`` of a species.
 
-    The picture depends on the species (its name and attributes), ``index`` and ``seed`` alone.
+    The image depends on the species (its name and attributes), ``index`` and ``seed`` alone.
     ``size`` changes the number of pixels, not the scene.
 
     Parameters
@@ -54,18 +52,18 @@ def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArr
     index, seed
         Non-negative numbers that choose habitat, pose, light and occlusion.
     size
-        Side of the picture in pixels, 16 to 1024.
+        Side of the image in pixels, 16 to 1024.
 
     Returns
     -------
     numpy.ndarray
-        The picture, (size, size, 3), uint8.
+        The image, (size, size, 3), uint8.
 
     Examples
     --------
     >>> from zerokin.critters import SPECIES, render
-    >>> picture = render(SPECIES[0], 7)
-    >>> picture.shape, bool((picture == render(SPECIES[0], 7)).all())
+    >>> image = render(SPECIES[0], 7)
+    >>> image.shape, bool((image == render(SPECIES[0], 7)).all())
     ((64, 64, 3), True)
     """
     check_arguments(
@@ -97,12 +95,12 @@ def portrait(species: Species, *, seed: int = 0, size: int = 256) -> NDArray[np.
     seed
         Chooses pose and scenery.
     size
-        Side of the picture in pixels.
+        Side of the image in pixels.
 
     Returns
     -------
     numpy.ndarray
-        The picture, (size, size, 3), uint8.
+        The image, (size, size, 3), uint8.
     """
     sizes = Integer(16, 4096)
     check_arguments(
@@ -260,9 +258,9 @@ def _occlude(
         branch(pen, place, front)
 
 
-def _lit(picture: Image.Image, light: np.random.Generator) -> NDArray[np.uint8]:
-    """Change brightness, cast, direction of light and grain of the finished picture."""
-    pixels = np.asarray(picture, dtype=np.float32)
+def _lit(image: Image.Image, light: np.random.Generator) -> NDArray[np.uint8]:
+    """Change brightness, cast, direction of light and grain of the finished image."""
+    pixels = np.asarray(image, dtype=np.float32)
     side = pixels.shape[0]
     bright, warm, green = (
         light.uniform(0.78, 1.16),

@@ -1,4 +1,4 @@
-"""A labelled grid of pictures, as in a field guide."""
+"""A labelled grid of images, as in a field guide."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SEEN: Colour = (66, 60, 74)
 UNSEEN: Colour = (206, 74, 52)
 
 
-def picture_sheet(
-    pictures: Sequence[NDArray[np.uint8]],
+def image_sheet(
+    images: Sequence[NDArray[np.uint8]],
     captions: Sequence[str],
     *,
     columns: int = 6,
@@ -25,16 +25,16 @@ def picture_sheet(
     row_titles: Sequence[str] = (),
     legend: tuple[str, str] | None = None,
 ) -> Image.Image:
-    """Lay pictures out in rows, each with its caption below.
+    """Lay images out in rows, each with its caption below.
 
     Parameters
     ----------
-    pictures
-        Equally large pictures, (side, side, 3) each, uint8.
+    images
+        Equally large images, (side, side, 3) each, uint8.
     captions
-        The text below each picture, of one line or more.
+        The text below each image, of one line or more.
     columns
-        Pictures in a row.
+        Images in a row.
     highlight
         Which captions to print in the second colour (the unseen); none by default.
     row_titles
@@ -50,24 +50,23 @@ def picture_sheet(
     Examples
     --------
     >>> import numpy as np
-    >>> sheet = picture_sheet([np.zeros((64, 64, 3), np.uint8)] * 3, ["a", "b", "c"], columns=2)
+    >>> sheet = image_sheet([np.zeros((64, 64, 3), np.uint8)] * 3, ["a", "b", "c"], columns=2)
     >>> sheet.mode, sheet.width < sheet.height
     ('RGB', True)
     """
-    if not pictures or len(pictures) != len(captions):
+    if not images or len(images) != len(captions):
         raise InvalidInput(
-            f"every picture needs one caption: got {len(pictures)} pictures, "
-            f"{len(captions)} captions"
+            f"every image needs one caption: got {len(images)} images, {len(captions)} captions"
         )
-    shapes = {np.shape(picture) for picture in pictures}
+    shapes = {np.shape(image) for image in images}
     if len(shapes) > 1:
-        raise InvalidInput(f"pictures of a sheet must be equally large: got shapes {shapes}")
-    marked = [False] * len(pictures) if highlight is None else list(highlight)
-    side = len(pictures[0])
+        raise InvalidInput(f"images of a sheet must be equally large: got shapes {shapes}")
+    marked = [False] * len(images) if highlight is None else list(highlight)
+    side = len(images[0])
     gap, line = max(4, side // 16), max(14, side // 8)
     small, large = _font(0.72 * line), _font(0.86 * line)
-    columns = min(columns, len(pictures))
-    rows = -(-len(pictures) // columns)
+    columns = min(columns, len(images))
+    rows = -(-len(images) // columns)
     title = round(1.5 * line) if row_titles else 0
     n_lines = 1 + max(caption.count("\n") for caption in captions)
     step = title + side + n_lines * line + gap
@@ -75,12 +74,12 @@ def picture_sheet(
     sheet = Image.new("RGB", (gap + columns * (side + gap), height), PAPER)
     draw = ImageDraw.Draw(sheet)
     rounded = _rounded(side)
-    for place, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
+    for place, (image, caption) in enumerate(zip(images, captions, strict=True)):
         row, column = divmod(place, columns)
         x, y = gap + column * (side + gap), gap + row * step
         if column == 0 and row < len(row_titles):
             draw.text((x, y + 0.55 * title), row_titles[row], font=large, fill=SEEN, anchor="lm")
-        sheet.paste(Image.fromarray(picture), (x, y + title), rounded)
+        sheet.paste(Image.fromarray(image), (x, y + title), rounded)
         colour = UNSEEN if marked[place] else SEEN
         for number, text in enumerate(caption.split("\n")):
             middle = (x + side / 2, y + title + side + (0.55 + number) * line)

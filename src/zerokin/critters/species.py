@@ -27,7 +27,7 @@ class Species:
     attributes
         A value for each of the attributes in `zerokin.critters.attributes.VALUES`.
     unseen
-        Whether it is one of the classes that training has no pictures of.
+        Whether it is one of the classes that training has no images of.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Species:
 
     @property
     def key(self) -> int:
-        """A number that depends on the name alone, so that a new row moves no other picture."""
+        """A number that depends on the name alone, so that a new row moves no other image."""
         return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
 
 

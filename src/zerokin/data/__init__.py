@@ -1,18 +1,23 @@
-"""Data sets: pictures or features, labels, classes, splits, and where they came from."""
+"""Data sets: images or features, labels, classes, splits, and where they came from."""
 
+from zerokin.aliases import former
 from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset, InvalidDataset
+from zerokin.data.images import Images
 from zerokin.data.load import load_dataset
-from zerokin.data.pictures import Pictures
 from zerokin.data.provenance import Provenance
 from zerokin.data.splits import Split
 
 __all__ = [
     "ClassTable",
     "Dataset",
+    "Images",
     "InvalidDataset",
-    "Pictures",
     "Provenance",
     "Split",
     "load_dataset",
 ]
+
+_FORMER = {"Images": "Images"}
+
+__getattr__ = former(__name__, _FORMER)

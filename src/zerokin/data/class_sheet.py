@@ -1,4 +1,4 @@
-"""Starting ``classes.csv`` for a folder of pictures."""
+"""Starting ``classes.csv`` for a folder of images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zerokin.class_names import checked_name, name_problem
-from zerokin.data.pictures import list_folder
+from zerokin.data.images import list_folder
 from zerokin.data.readers.folder import NEAR, TEST_FOLDER
 from zerokin.data.readers.own_classes import OWN_COLUMNS
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, listing
@@ -40,9 +40,9 @@ def write_class_sheet(
     Parameters
     ----------
     folder
-        A sub-folder of pictures per seen class; ``test/CLASS`` holds pictures to test on.
+        A sub-folder of images per seen class; ``test/CLASS`` holds images to test on.
     unseen
-        Classes without pictures to train on.
+        Classes without images to train on.
     attributes
         Columns for numbers; without any there is a column for descriptions.
     force
@@ -53,7 +53,7 @@ def write_class_sheet(
     ZerokinWarning
         For an unseen class whose name is nearly that of a folder; it is among ``notes``, too.
     """
-    folder = existing(Path(folder), "folder", "it should hold a sub-folder of pictures per class")
+    folder = existing(Path(folder), "folder", "it should hold a sub-folder of images per class")
     if not folder.is_dir():
         raise InvalidInput(f"{folder} is a file: give the folder that holds a folder per class")
     path = folder / "classes.csv"
@@ -66,7 +66,7 @@ def write_class_sheet(
     seen = [name for name in seen if name not in absent]
     columns = _columns(attributes)
     if not seen:
-        raise InvalidInput(f"{folder} has no sub-folder with pictures: make one for every class")
+        raise InvalidInput(f"{folder} has no sub-folder with images: make one for every class")
     _refuse_bad_names(absent)
     _refuse_bad_folders(folder, seen)
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
@@ -114,4 +114,4 @@ def _refuse_bad_folders(folder: Path, names: Sequence[str]) -> None:
     for name in names:
         wrong = name_problem(name)
         if wrong is not None:
-            raise InvalidInput(f"{folder}: rename a sub-folder of pictures: {wrong}")
+            raise InvalidInput(f"{folder}: rename a sub-folder of images: {wrong}")

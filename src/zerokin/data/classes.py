@@ -1,4 +1,4 @@
-"""The class table: what is known of every class, seen or unseen, before any picture."""
+"""The class table: what is known of every class, seen or unseen, before any image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zerokin.class_names import name_problem, text_problem
 from zerokin.errors import InvalidInput, did_you_mean, listing, shown
 from zerokin.matrices import real_array
-from zerokin.semantics.normalise import unit_rows
+from zerokin.semantics.normalize import unit_rows
 
 TaxonomyPath = tuple[str, ...]
 BESIDE = " beside "
@@ -71,7 +71,7 @@ class ClassTable:
 
     @cached_property
     def semantics(self) -> NDArray[np.float64]:
-        """(C, d_z) class semantics Z: the vectors scaled to unit L2 norm, nothing centred."""
+        """(C, d_z) class semantics Z: the vectors scaled to unit L2 norm, nothing centered."""
         if self.vectors is None:
             known = "text=minilm" if self.descriptions else "word-vectors=FILE"
             if self.wnids:

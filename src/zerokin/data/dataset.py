@@ -1,4 +1,4 @@
-"""`Dataset`: pictures or features, labels, classes, splits and provenance in one place."""
+"""`Dataset`: images or features, labels, classes, splits and provenance in one place."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.aliases import accept_old_names
 from zerokin.data.classes import ClassTable
 from zerokin.data.feature_files import FeatureFile
-from zerokin.data.pictures import FolderPictures, Pictures
+from zerokin.data.images import FolderImages, Images
 from zerokin.data.provenance import Provenance
 from zerokin.data.splits import Indices, Split, hold_out
 from zerokin.errors import InvalidInput, UnseenLabels, did_you_mean, listing, shown
 from zerokin.matrices import plain_array
 from zerokin.parameters import Integer, Ranges, Real, check_arguments, is_whole
 
-Inputs = Pictures | FeatureFile | NDArray[np.floating]
+Inputs = Images | FeatureFile | NDArray[np.floating]
 
 BLOCK = 4096
 
@@ -35,8 +37,9 @@ class InvalidDataset(InvalidInput):
         super().__init__(f"{source}: {problems[0]}{tail}")
 
 
+@accept_old_names({"images": "images"})
 class Dataset:
-    """Labelled samples of C classes, some of them unseen.
+    """Labeled samples of C classes, some of them unseen.
 
     Labels come through two doors. Whatever fits uses `training_labels`, which refuses samples of
     unseen classes; whatever measures uses `evaluation_labels`.
@@ -48,7 +51,7 @@ class Dataset:
     classes
         The class table.
     inputs
-        `Pictures` (decoded when asked for), a `FeatureFile`, an (N, d_f) array, or None for a
+        `Images` (decoded when asked for), a `FeatureFile`, an (N, d_f) array, or None for a
         class table without samples.
     labels
         (N,) positions in the class table; -1 marks a sample whose class is not in the table.
@@ -106,10 +109,10 @@ class Dataset:
 
     @property
     def kind(self) -> str:
-        """What a sample is: ``"pictures"``, ``"features"`` or ``"classes only"``."""
+        """What a sample is: ``"images"``, ``"features"`` or ``"classes only"``."""
         if self.inputs is None:
             return "classes only"
-        return "pictures" if isinstance(self.inputs, Pictures) else "features"
+        return "images" if isinstance(self.inputs, Images) else "features"
 
     @property
     def split(self) -> Split:
@@ -132,10 +135,10 @@ class Dataset:
         return self.classes.semantics
 
     @property
-    def pictures(self) -> Pictures:
-        """The pictures, decoded when asked for."""
-        if not isinstance(self.inputs, Pictures):
-            raise InvalidInput(f"{self.provenance.source} holds {self.kind}, not pictures")
+    def images(self) -> Images:
+        """The images, decoded when asked for."""
+        if not isinstance(self.inputs, Images):
+            raise InvalidInput(f"{self.provenance.source} holds {self.kind}, not images")
         return self.inputs
 
     @cached_property
@@ -143,7 +146,7 @@ class Dataset:
         """(N, d_f) features F, memory-mapped where their file allows it."""
         if isinstance(self.inputs, FeatureFile):
             return self.inputs.open()
-        if self.inputs is None or isinstance(self.inputs, Pictures):
+        if self.inputs is None or isinstance(self.inputs, Images):
             raise InvalidInput(
                 f"{self.provenance.source} holds {self.kind}, not features: extract them first"
             )
@@ -177,9 +180,9 @@ class Dataset:
 
     @cached_property
     def sha256(self) -> str:
-        """One SHA-256 over all that was read, the picture files in folders included."""
+        """One SHA-256 over all that was read, the image files in folders included."""
         files = self.provenance.sha256
-        if not isinstance(self.inputs, FolderPictures):
+        if not isinstance(self.inputs, FolderImages):
             return files
         return hashlib.sha256(f"{files} {self.inputs.sha256()}".encode()).hexdigest()
 
@@ -210,7 +213,7 @@ class Dataset:
         return self._copy(split=self._known_split(name))
 
     def with_inputs(self, inputs: Inputs, provenance: Provenance | None = None) -> Dataset:
-        """Return the same samples with other inputs, such as features extracted from pictures."""
+        """Return the same samples with other inputs, such as features extracted from images."""
         return self._copy(inputs=inputs, provenance=provenance or self.provenance)
 
     def with_classes(self, classes: ClassTable) -> Dataset:
@@ -265,8 +268,8 @@ class Dataset:
             classes=self.classes.select(self.seen), labels=labels, splits={name: split}, split=name
         )
 
-    def _copy(self, **changes: object) -> Dataset:
-        fields: dict[str, object] = {
+    def _fields(self) -> dict[str, Any]:
+        return {
             "name": self.name,
             "classes": self.classes,
             "inputs": self.inputs,
@@ -275,7 +278,9 @@ class Dataset:
             "provenance": self.provenance,
             "split": self.split_name,
         }
-        return Dataset(**(fields | changes))  # type: ignore[arg-type]
+
+    def _copy(self, **changes: object) -> Dataset:
+        return Dataset(**(self._fields() | changes))
 
     def _samples(self, indices: Indices) -> Indices:
         """Return positions of samples, or of those that a mask (N,) chooses."""
@@ -302,7 +307,7 @@ class Dataset:
                 f"table of {len(self.classes)} classes ({len(outside):,} such samples)"
             )
             return found
-        if self.inputs is not None and not isinstance(self.inputs, Pictures | FeatureFile):
+        if self.inputs is not None and not isinstance(self.inputs, Images | FeatureFile):
             given = self.inputs
             if (
                 not isinstance(given, np.ndarray)

@@ -1,4 +1,4 @@
-"""Many pictures decoded at once, by all cores."""
+"""Many images decoded at once, by all cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.compute.machine import own_cores
-from zerokin.data.pictures import Pictures
+from zerokin.data.images import Images
 from zerokin.data.resizing import ResizeMode, resize_to_square
 from zerokin.progress import track
 from zerokin.temporaries import scratch_folder
@@ -22,52 +22,52 @@ WORTH_PROCESSES = 1000
 
 
 def decode_squares(
-    pictures: Pictures,
+    images: Images,
     side: int,
     *,
     resize_mode: ResizeMode = "whole",
     workers: int | None = None,
     quiet: bool = False,
 ) -> NDArray[np.uint8]:
-    """Return all pictures as squares, (N, 3, side, side).
+    """Return all images as squares, (N, 3, side, side).
 
     Parameters
     ----------
-    pictures
-        The pictures.
+    images
+        The images.
     side, resize_mode
         As for `resize_to_square`.
     workers
-        Threads, or processes where there are many pictures: much of decoding holds Python's lock,
+        Threads, or processes where there are many images: much of decoding holds Python's lock,
         which threads share. By default one a core.
     quiet
         Show no progress.
     """
     workers = workers or own_cores()
-    shape = (len(pictures), 3, side, side)
-    if workers == 1 or len(pictures) < WORTH_PROCESSES:
+    shape = (len(images), 3, side, side)
+    if workers == 1 or len(images) < WORTH_PROCESSES:
         squares = np.empty(shape, np.uint8)
-        _watch(_by_threads(pictures, squares, resize_mode, workers), len(squares), quiet)
+        _watch(_by_threads(images, squares, resize_mode, workers), len(squares), quiet)
         return squares
     with scratch_folder() as folder:
         path = folder / "squares.npy"
         shared = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
-        _watch(_by_processes(pictures, path, resize_mode, workers), len(shared), quiet)
+        _watch(_by_processes(images, path, resize_mode, workers), len(shared), quiet)
         return np.array(shared)
 
 
 def _watch(blocks: Iterator[int], total: int, quiet: bool) -> None:
-    """Show progress while blocks of pictures get done."""
+    """Show progress while blocks of images get done."""
     singles = (None for block in blocks for _ in range(block))
-    for _ in track(singles, "decoding pictures", total=total, quiet=quiet):
+    for _ in track(singles, "decoding images", total=total, quiet=quiet):
         pass
 
 
 def _by_threads(
-    pictures: Pictures, squares: NDArray[np.uint8], resize_mode: ResizeMode, workers: int
+    images: Images, squares: NDArray[np.uint8], resize_mode: ResizeMode, workers: int
 ) -> Iterator[int]:
     def fill(row: int) -> int:
-        squares[row] = resize_to_square(pictures.load(row), squares.shape[-1], resize_mode)
+        squares[row] = resize_to_square(images.load(row), squares.shape[-1], resize_mode)
         return 1
 
     pool = ThreadPoolExecutor(workers)
@@ -78,30 +78,30 @@ def _by_threads(
 
 
 def _by_processes(
-    pictures: Pictures, path: Path, resize_mode: ResizeMode, workers: int
+    images: Images, path: Path, resize_mode: ResizeMode, workers: int
 ) -> Iterator[int]:
     from joblib import Parallel, delayed
 
-    # Each process reads the list of pictures once: sent along with every block, the names of many
-    # pictures would take longer than decoding them.
-    listed = path.with_name("pictures")
-    listed.write_bytes(pickle.dumps(pictures))
-    starts = range(0, len(pictures), BLOCK)
+    # Each process reads the list of images once: sent along with every block, the names of many
+    # images would take longer than decoding them.
+    listed = path.with_name("images")
+    listed.write_bytes(pickle.dumps(images))
+    starts = range(0, len(images), BLOCK)
     pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="2*n_jobs")
     yield from pool(delayed(_fill_block)(listed, path, start, resize_mode) for start in starts)
 
 
 @lru_cache(maxsize=1)
-def _listed(path: Path) -> Pictures:
+def _listed(path: Path) -> Images:
     # Written above a moment ago, not a user's.
-    pictures: Pictures = pickle.loads(path.read_bytes())
-    return pictures
+    images: Images = pickle.loads(path.read_bytes())
+    return images
 
 
 def _fill_block(listed: Path, path: Path, start: int, resize_mode: ResizeMode) -> int:
-    pictures = _listed(listed)
+    images = _listed(listed)
     squares = np.lib.format.open_memmap(path, mode="r+")
     rows = range(start, min(start + BLOCK, len(squares)))
     for row in rows:
-        squares[row] = resize_to_square(pictures.load(row), squares.shape[-1], resize_mode)
+        squares[row] = resize_to_square(images.load(row), squares.shape[-1], resize_mode)
     return len(rows)

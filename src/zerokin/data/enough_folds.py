@@ -10,7 +10,7 @@ LEAST_VALIDATION_CLASSES = 2
 
 
 def enough_folds(dataset: Dataset) -> bool:
-    """Tell whether every fold has two classes to tell apart and seen pictures to hold out."""
+    """Tell whether every fold has two classes to tell apart and seen images to hold out."""
     folds = dataset.split.folds
     return bool(folds) and all(
         np.count_nonzero(fold) >= LEAST_VALIDATION_CLASSES

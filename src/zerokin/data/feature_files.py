@@ -27,7 +27,7 @@ class FeatureFile(ABC):
 
     @property
     def names(self) -> Sequence[str] | None:
-        """What each sample is called, such as its picture's path, where the file knows it."""
+        """What each sample is called, such as its image's path, where the file knows it."""
         return None
 
     @abstractmethod

@@ -37,12 +37,12 @@ class Reader:
 
 READERS = {
     "critters": Reader("critters.read_critters", "60 invented animals", needs_folder=False),
-    "folder": Reader("folder.read_folder", "your own pictures and classes.csv"),
+    "folder": Reader("folder.read_folder", "your own images and classes.csv"),
     "xlsa17": Reader("xlsa17.read_xlsa17", "features and splits (.mat)", options=("features",)),
-    "cub": Reader("cub.read_cub", "CUB-200-2011 pictures"),
-    "awa1": Reader("awa.read_awa1", "Animals with Attributes pictures"),
-    "awa2": Reader("awa.read_awa2", "Animals with Attributes 2 pictures"),
-    "sun": Reader("sun.read_sun", "SUN Attribute pictures"),
+    "cub": Reader("cub.read_cub", "CUB-200-2011 images"),
+    "awa1": Reader("awa.read_awa1", "Animals with Attributes images"),
+    "awa2": Reader("awa.read_awa2", "Animals with Attributes 2 images"),
+    "sun": Reader("sun.read_sun", "SUN Attribute images"),
     "imnet": Reader("imnet.read_imnet", "ILSVRC2012 seen, ILSVRC2010 unseen"),
     "mini-imagenet": Reader("mini_imagenet.read_mini_imagenet", "mini-ImageNet, Ravi's split"),
 }
@@ -74,7 +74,7 @@ def load_dataset(
         ``"pure"`` (the proposed split) or ``"standard"`` where the data has both; by default its
         first.
     features
-        A feature file in place of the pictures: one that ``zerokin extract`` wrote
+        A feature file in place of the images: one that ``zerokin extract`` wrote
         (``"FILE.safetensors"``), or an array with a row for each (``"FILE.npy"``); or which feature
         file of an xlsa17 folder with several.
     semantics
@@ -91,7 +91,7 @@ def load_dataset(
     Examples
     --------
     >>> load_dataset("critters")
-    <Dataset 'Critters': 3,600 pictures, 45 seen and 15 unseen classes, pure split>
+    <Dataset 'Critters': 3,600 images, 45 seen and 15 unseen classes, pure split>
     >>> load_dataset("criters")
     Traceback (most recent call last):
     zerokin.errors.InvalidInput: unknown data 'criters'; did you mean 'critters'? ...

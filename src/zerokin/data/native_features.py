@@ -19,7 +19,7 @@ from zerokin.files import existing
 
 FORMAT = "zerokin-features-1"
 STAMPED = "zerokin-features-2"
-"""The same with stamps of the pictures."""
+"""The same with stamps of the images."""
 SUFFIX = ".safetensors"
 DTYPES = {"float16": "F16", "float32": "F32"}
 DIGEST_BYTES = 32
@@ -33,8 +33,8 @@ Recipe = Mapping[str, Any]
 class Layout:
     """Where everything lies in a feature file.
 
-    After the header come the SHA-256 of each picture (N, 32), its stamp (N, 2), the features
-    (N, d_f), and the names of the pictures, joined by newlines.
+    After the header come the SHA-256 of each image (N, 32), its stamp (N, 2), the features
+    (N, d_f), and the names of the images, joined by newlines.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def row_bytes(self) -> int:
-        """Length of one picture's features."""
+        """Length of one image's features."""
         return self.shape[1] * np.dtype(self.dtype).itemsize
 
     @property
@@ -100,12 +100,12 @@ def joined_names(names: Sequence[str]) -> bytes:
     """Return names joined by newlines, in UTF-8."""
     for name in names:
         if "\n" in name:
-            raise InvalidInput(f"picture {name!r} has a line break in its name: rename it")
+            raise InvalidInput(f"image {name!r} has a line break in its name: rename it")
     try:
         return "\n".join(names).encode()
     except UnicodeEncodeError as error:
         broken = next(name for name in names if not _encodable(name))
-        raise InvalidInput(f"the name of picture {broken!r} is no UTF-8: rename it") from error
+        raise InvalidInput(f"the name of image {broken!r} is no UTF-8: rename it") from error
 
 
 def _encodable(name: str) -> bool:
@@ -120,7 +120,7 @@ class NativeFeatures(FeatureFile):
     Attributes
     ----------
     recipe : mapping
-        How the features came about: backbone, weights, view, pictures, versions.
+        How the features came about: backbone, weights, view, images, versions.
     dtype : str
         ``"float16"`` or ``"float32"``.
     layout : Layout
@@ -148,8 +148,7 @@ class NativeFeatures(FeatureFile):
             raise InvalidInput(f"{self.path} is damaged in its names: {REMEDY}") from error
         if len(names) != len(self):
             raise InvalidInput(
-                f"{self.path} is damaged: it names {len(names):,} of {len(self):,} pictures; "
-                f"{REMEDY}"
+                f"{self.path} is damaged: it names {len(names):,} of {len(self):,} images; {REMEDY}"
             )
         return names
 
@@ -158,13 +157,13 @@ class NativeFeatures(FeatureFile):
         return self._names
 
     @cached_property
-    def picture_sha256(self) -> NDArray[np.uint8]:
-        """(N, 32) SHA-256 of each picture."""
+    def image_sha256(self) -> NDArray[np.uint8]:
+        """(N, 32) SHA-256 of each image."""
         return np.memmap(self.path, np.uint8, "r", self._start, (len(self), DIGEST_BYTES))
 
     @cached_property
-    def picture_stamps(self) -> NDArray[np.int64] | None:
-        """(N, 2) size and time of each picture's file; None in files of earlier versions."""
+    def image_stamps(self) -> NDArray[np.int64] | None:
+        """(N, 2) size and time of each image's file; None in files of earlier versions."""
         if not self.layout.stamped:
             return None
         start = self._start + len(self) * DIGEST_BYTES

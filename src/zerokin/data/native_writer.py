@@ -38,7 +38,7 @@ class FeatureWriter:
     """Rows of features into ``.NAME.part`` beside the target, which gets its name when whole.
 
     The partial file is the beginning of the whole one. Its length tells how far it came, and its
-    header and the hashes of the pictures whether it can be gone on with.
+    header and the hashes of the images whether it can be gone on with.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ class FeatureWriter:
         layout
             Of the whole file.
         digests
-            SHA-256 of each picture, (N, 32).
+            SHA-256 of each image, (N, 32).
         names
-            Of the pictures.
+            Of the images.
         block
             Rows that are computed together: only whole blocks count as done.
         stamps
-            (N, 2) of each picture, where the layout has them.
+            (N, 2) of each image, where the layout has them.
         """
         beside = b"" if stamps is None else stamps.astype("<i8").tobytes()
         self._names = joined_names(names)
@@ -112,7 +112,7 @@ class FeatureWriter:
             done = 0 if isinstance(found, str) else found // block * block
             if not isinstance(found, str) and found == layout.shape[0]:
                 done = found  # the last block may be shorter
-            # Cut first: at no moment do rows follow hashes of pictures that they are not of.
+            # Cut first: at no moment do rows follow hashes of images that they are not of.
             start = len(layout.header) + layout.rows_start
             self._file.truncate(start + done * layout.row_bytes if done else 0)
             self._file.seek(0)
@@ -160,13 +160,13 @@ class FeatureWriter:
 
 
 def differences(former: Layout, layout: Layout) -> str:
-    """Say how two layouts differ; which pictures are the same is looked at one by one."""
+    """Say how two layouts differ; which images are the same is looked at one by one."""
     found = []
     for key in sorted(former.recipe.keys() | layout.recipe.keys()):
         before, now = former.recipe.get(key), layout.recipe.get(key)
-        if before != now and key != "pictures_sha256":
+        if before != now and key != "images_sha256":
             found.append(f"{key} was {before}, is {now}")
     one, other = (replace(plain, recipe={}, stamped=False) for plain in (former, layout))
     if not found and one != other:
-        found.append("other pictures, or another number of features")
+        found.append("other images, or another number of features")
     return listing(found, most=3)

@@ -20,7 +20,7 @@ class SourceFile:
     modified_ns: int
 
     @classmethod
-    def of(cls, path: Path) -> SourceFile:
+    def from_path(cls, path: Path) -> SourceFile:
         """Record a file as it is now."""
         status = path.stat()
         return cls(path, status.st_size, status.st_mtime_ns)
@@ -28,7 +28,7 @@ class SourceFile:
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the content; refuses a file that changed after it was read."""
-        now = SourceFile.of(self.path)
+        now = SourceFile.from_path(self.path)
         if (now.size, now.modified_ns) != (self.size, self.modified_ns):
             raise InvalidInput(f"{self.path} has changed since it was read: open the data anew")
         return sha256(self.path)
@@ -43,9 +43,9 @@ class Provenance:
     source
         The data spec, such as ``"cub=DIR"``.
     reader
-        What read it, such as ``"CUB-200-2011, pictures in tar files"``.
+        What read it, such as ``"CUB-200-2011, images in tar files"``.
     files
-        Every file that was read, picture files in folders aside.
+        Every file that was read, image files in folders aside.
     """
 
     source: str

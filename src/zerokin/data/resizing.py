@@ -1,4 +1,4 @@
-"""Pictures of any shape as squares of bytes."""
+"""Images of any shape as squares of bytes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from PIL import Image
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.parameters import SIDE, InstanceOf, check_arguments
 
-ResizeMode = Literal["whole", "centre"]
+ResizeMode = Literal["whole", "center"]
 
 
 def resize_to_square(
-    picture: Image.Image, side: int, resize_mode: ResizeMode = "whole"
+    image: Image.Image, side: int, resize_mode: ResizeMode = "whole"
 ) -> NDArray[np.uint8]:
-    """Return a picture as a square, (3, side, side).
+    """Return an image as a square, (3, side, side).
 
     Parameters
     ----------
-    picture
+    image
         Upright, RGB.
     side
         In pixels.
     resize_mode
-        ``"whole"``: all of the picture, stretched to a square. ``"centre"``: its largest centred
+        ``"whole"``: all of the image, stretched to a square. ``"center"``: its largest centered
         square, in its true proportions.
 
     Examples
@@ -35,22 +35,22 @@ def resize_to_square(
     (3, 10, 10)
     """
     check_arguments(
-        {"picture": InstanceOf(Image.Image, "a Pillow image"), "side": SIDE},
-        picture=picture,
+        {"image": InstanceOf(Image.Image, "a Pillow image"), "side": SIDE},
+        image=image,
         side=side,
     )
     check_resize_mode(resize_mode)
-    if picture.mode != "RGB":
-        raise InvalidInput(f"picture must be in RGB: got {picture.mode}")
-    width, height = picture.size
+    if image.mode != "RGB":
+        raise InvalidInput(f"image must be in RGB: got {image.mode}")
+    width, height = image.size
     box = (0.0, 0.0, float(width), float(height))
-    if resize_mode == "centre":
+    if resize_mode == "center":
         edge = min(width, height)
         left, top = (width - edge) / 2, (height - edge) / 2
         box = (left, top, left + edge, top + edge)
-    square = picture
+    square = image
     if (width, height) != (side, side):
-        square = picture.resize((side, side), Image.Resampling.BICUBIC, box=box)
+        square = image.resize((side, side), Image.Resampling.BICUBIC, box=box)
     return np.ascontiguousarray(np.asarray(square).transpose(2, 0, 1))
 
 

@@ -1,1 +1,1 @@
-"""Feature learning: networks that turn pictures into the features the projections read."""
+"""Feature learning: networks that turn images into the features the projections read."""

@@ -1,7 +1,7 @@
 """Reading on a CPU: each view by itself on one core, through a network with folded batch norm.
 
 A core reads one view faster than its share of many, whose maps leave the cache; and what is read
-off a picture cannot depend on the others that happen to be read with it, to the last bit.
+off an image cannot depend on the others that happen to be read with it, to the last bit.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _agree(backbone: Backbone, copy: Backbone) -> bool:
     """Compare both on noise, black and white.
 
     Something else may read what a convolution gives to its batch norm, or another path be taken
-    for other pictures.
+    for other images.
     """
     noise = _noise(backbone)
     training = backbone.training

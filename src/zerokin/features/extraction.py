@@ -1,4 +1,4 @@
-"""Features of all pictures of a data set, written to a file as they come."""
+"""Features of all images of a data set, written to a file as they come."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from zerokin.aliases import NETWORK, renamed
+from zerokin.aliases import FEATURE_NOTES, renamed
 from zerokin.compute.machine import available_cores
 from zerokin.data.dataset import Dataset
+from zerokin.data.image_stamps import Stamps, image_stamps
+from zerokin.data.images import Images, joint_sha256
 from zerokin.data.native_features import DTYPES, SUFFIX, Layout, NativeFeatures, joined_names
 from zerokin.data.native_writer import FeatureWriter, differences
-from zerokin.data.picture_stamps import Stamps, picture_stamps
-from zerokin.data.pictures import Pictures, joint_sha256
 from zerokin.data.readers.xlsa17_writer import refuse_unwritable, write_xlsa17
 from zerokin.errors import InvalidInput, ZerokinError, did_you_mean
 from zerokin.features.extractor import AnyNetwork, Extractor
 from zerokin.features.input.sources import open_source
-from zerokin.features.reading import View, read_pictures
+from zerokin.features.reading import View, read_images
 from zerokin.files import replacing_folder
 from zerokin.progress import track
 
@@ -41,7 +41,7 @@ def extract_features(
     dtype: str = "float32",
     quiet: bool = False,
 ) -> NativeFeatures:
-    """Write the features of all pictures of a data set to a file.
+    """Write the features of all images of a data set to a file.
 
     Interrupted and called again, it goes on where it stopped: the file comes out the same, byte
     for byte. A file of the same recipe that is there already is left as it is.
@@ -52,11 +52,11 @@ def extract_features(
         A `FeatureLearner`, a network, a backbone, or an `Extractor`, which also knows the
         resize mode and the source of the weights.
     dataset
-        Pictures.
+        Images.
     path
         The file, ``.safetensors``.
     view
-        How pictures are shown; by default as the network is meant to see them.
+        How images are shown; by default as the network is meant to see them.
     dtype
         ``"float32"``, or ``"float16"`` for half the size.
     quiet
@@ -83,8 +83,8 @@ def extract_features(
             if plan.is_done_by(former):
                 _say(f"{path} is there already, of the same recipe", quiet=quiet)
                 return former
-            there = replace(former.layout, recipe=renamed(NETWORK, former.recipe))
-            how = differences(there, plan.layout) or "pictures have changed"
+            there = replace(former.layout, recipe=renamed(FEATURE_NOTES, former.recipe))
+            how = differences(there, plan.layout) or "images have changed"
             _say(f"{path} will be replaced: {how}", quiet=quiet)
         _write(plan, writer, quiet=quiet)
     return NativeFeatures(path)
@@ -98,7 +98,7 @@ def extract_xlsa17(
     view: View | None = None,
     quiet: bool = False,
 ) -> None:
-    """Write the features of all pictures of a data set, and the data set, in the xlsa17 form.
+    """Write the features of all images of a data set, and the data set, in the xlsa17 form.
 
     The folder holds ``BACKBONE.mat`` (float32), ``att_splits.mat``, the lists of classes and
     ``recipe.json``. It is there whole or not at all; an interrupted call goes on where it stopped.
@@ -108,7 +108,7 @@ def extract_xlsa17(
     network, view, quiet
         As for `extract_features`.
     dataset
-        Pictures, with a split named ``pure`` and semantic vectors.
+        Images, with a split named ``pure`` and semantic vectors.
     folder
         Where to write.
     """
@@ -146,16 +146,17 @@ class _Plan:
     """What is to be extracted, from what, and how."""
 
     extractor: Extractor
-    pictures: Pictures
+    images: Images
     digests: NDArray[np.uint8]
     stamps: Stamps
     layout: Layout
 
     def is_done_by(self, file: NativeFeatures) -> bool:
         same = (
-            renamed(NETWORK, file.recipe) == self.layout.recipe and file.shape == self.layout.shape
+            renamed(FEATURE_NOTES, file.recipe) == self.layout.recipe
+            and file.shape == self.layout.shape
         )
-        return same and list(file.names) == list(self.pictures.names)
+        return same and list(file.names) == list(self.images.names)
 
 
 def _extractor(network: AnyNetwork | Extractor, view: View | None) -> Extractor:
@@ -170,46 +171,46 @@ def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) ->
     if dtype not in DTYPES:
         hint = did_you_mean(dtype, DTYPES)
         raise InvalidInput(f"unknown dtype {dtype!r}{hint} (known: {', '.join(DTYPES)})")
-    pictures = dataset.pictures
-    if not len(pictures):
-        raise InvalidInput(f"{dataset.provenance.source} has no pictures to extract features of")
-    names_bytes = len(joined_names(pictures.names))
+    images = dataset.images
+    if not len(images):
+        raise InvalidInput(f"{dataset.provenance.source} has no images to extract features of")
+    names_bytes = len(joined_names(images.names))
     # Before they are read: of one that changes meanwhile, the time is another afterwards.
-    stamps = picture_stamps(pictures)
-    digests = picture_digests(pictures, quiet=quiet)
+    stamps = image_stamps(images)
+    digests = image_digests(images, quiet=quiet)
     recipe: dict[str, Any] = {
         **extractor.recipe(),
         "dataset": dataset.name,
         "data": dataset.provenance.source.partition("=")[0],
-        "pictures_sha256": joint_sha256(pictures.names, [row.tobytes() for row in digests]),
+        "images_sha256": joint_sha256(images.names, [row.tobytes() for row in digests]),
         "dtype": dtype,
     }
-    shape = (len(pictures), extractor.width)
+    shape = (len(images), extractor.width)
     layout = Layout(shape, dtype, names_bytes, recipe, stamped=True)
-    return _Plan(extractor, pictures, digests, stamps, layout)
+    return _Plan(extractor, images, digests, stamps, layout)
 
 
-def picture_digests(pictures: Pictures, *, quiet: bool = True) -> NDArray[np.uint8]:
-    """Return the SHA-256 of every picture, (N, 32)."""
+def image_digests(images: Images, *, quiet: bool = True) -> NDArray[np.uint8]:
+    """Return the SHA-256 of every image, (N, 32)."""
 
     def block(start: int) -> bytes:
-        end = min(start + HASHED_TOGETHER, len(pictures))
-        return b"".join(pictures.digest(index) for index in range(start, end))
+        end = min(start + HASHED_TOGETHER, len(images))
+        return b"".join(images.digest(index) for index in range(start, end))
 
-    starts = range(0, len(pictures), HASHED_TOGETHER)
+    starts = range(0, len(images), HASHED_TOGETHER)
     with ThreadPoolExecutor(available_cores()) as pool:
         blocks = pool.map(block, starts)
-        stage = f"hashing pictures, {HASHED_TOGETHER} at a time"
+        stage = f"hashing images, {HASHED_TOGETHER} at a time"
         try:
             whole = b"".join(track(blocks, stage, total=len(starts), quiet=quiet))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return np.frombuffer(whole, np.uint8).reshape(len(pictures), -1)
+    return np.frombuffer(whole, np.uint8).reshape(len(images), -1)
 
 
 def _write(plan: _Plan, writer: FeatureWriter, *, quiet: bool) -> None:
-    extractor, layout, names = plan.extractor, plan.layout, plan.pictures.names
+    extractor, layout, names = plan.extractor, plan.layout, plan.images.names
     begun = writer.begin(
         layout, plan.digests, names, block=extractor.view.batch_size, stamps=plan.stamps
     )
@@ -217,17 +218,17 @@ def _write(plan: _Plan, writer: FeatureWriter, *, quiet: bool) -> None:
     if begun.differences is not None:
         _say(f"starting over, an earlier extraction differed: {begun.differences}", quiet=quiet)
     elif done:
-        _say(f"going on after {done:,} of {len(names):,} pictures", quiet=quiet)
-    # Every picture is needed once: none is worth keeping in memory.
+        _say(f"going on after {done:,} of {len(names):,} images", quiet=quiet)
+    # Every image is needed once: none is worth keeping in memory.
     source = open_source(
-        plan.pictures,
+        plan.images,
         extractor.cache_size,
         resize_mode=extractor.resize_mode,
         device=extractor.device,
         resident=False,
     )
     try:
-        for reading in read_pictures(
+        for reading in read_images(
             extractor.network, source, extractor.view, first=done, quiet=quiet
         ):
             values = reading.joined.float().cpu().numpy()
@@ -237,7 +238,7 @@ def _write(plan: _Plan, writer: FeatureWriter, *, quiet: bool) -> None:
         if not done:
             raise
         raise InvalidInput(
-            f"{error}; {done:,} of {len(names):,} pictures are done and kept: call again to go on"
+            f"{error}; {done:,} of {len(names):,} images are done and kept: call again to go on"
         ) from error
     writer.finish()
 
@@ -268,7 +269,7 @@ def _read_recipe(path: Path) -> object:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return renamed(NETWORK, found) if isinstance(found, dict) else found
+    return renamed(FEATURE_NOTES, found) if isinstance(found, dict) else found
 
 
 def _say(line: str, *, quiet: bool) -> None:

@@ -1,4 +1,4 @@
-"""A network together with how pictures are shown to it: all that their features depend on."""
+"""A network together with how images are shown to it: all that their features depend on."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from zerokin.compute.device import chosen_device
 from zerokin.data.resizing import ResizeMode, check_resize_mode
 from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
+from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.networks import FeatureNetwork, create_backbone
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.reading import (
@@ -31,12 +32,12 @@ AnyNetwork = FeatureLearner | FeatureNetwork | Backbone
 
 @dataclass(frozen=True)
 class Extractor:
-    """Pictures to features.
+    """Images to features.
 
     Parameters
     ----------
     network
-        What reads the pictures.
+        What reads the images.
     view, resize_mode
         How they are shown.
     cache_size
@@ -86,7 +87,7 @@ class Extractor:
         return reading_width(self.network)
 
     def recipe(self) -> dict[str, Any]:
-        """Say in plain words and numbers what the features depend on, the pictures aside."""
+        """Say in plain words and numbers what the features depend on, the images aside."""
         return {
             "zerokin": __version__,
             "torch": torch.__version__,
@@ -130,7 +131,7 @@ def open_extractor(
     model
         Folder of a saved `FeatureLearner` instead.
     image_size, resize_mode, zoom, tta_flip, tta_crops, batch_size
-        How pictures are shown; by default as the network is meant to see them.
+        How images are shown; by default as the network is meant to see them.
     device
         ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
 
@@ -150,7 +151,7 @@ def open_extractor(
         network.network_.to(place)
     else:
         network = create_backbone(
-            backbone or "tf_efficientnet_lite0",
+            backbone or NetworkSettings.backbone,
             weights=weights or "packaged",
             input_size=image_size,
         ).to(place)
@@ -167,7 +168,7 @@ def open_extractor(
 
 
 def own_view(network: AnyNetwork) -> View:
-    """Return how a network is meant to see pictures."""
+    """Return how a network is meant to see images."""
     if isinstance(network, FeatureLearner):
         return network.view
     return View(image_size=reading_parts(network)[0].input_size)
@@ -204,4 +205,4 @@ def _check_view(view: View) -> None:
     if not 0 <= view.tta_crops <= MOST_CROPS:
         raise InvalidInput(f"tta_crops must be from 0 to {MOST_CROPS:,}: got {view.tta_crops}")
     if not 1 <= view.zoom < view.image_size:
-        raise InvalidInput(f"zoom must be at least 1 (the whole picture): got {view.zoom}")
+        raise InvalidInput(f"zoom must be at least 1 (the whole image): got {view.zoom}")

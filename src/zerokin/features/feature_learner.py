@@ -1,4 +1,4 @@
-"""`FeatureLearner`: the paper's second component, transferable features from pictures."""
+"""`FeatureLearner`: the paper's second component, transferable features from images."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from zerokin.aliases import NETWORK, renamed
+from zerokin.aliases import NETWORK, ReadingSaved, renamed
 from zerokin.compute.device import chosen_device
 from zerokin.data.dataset import Dataset
-from zerokin.data.pictures import Pictures
-from zerokin.errors import InvalidInput, did_you_mean, shown
-from zerokin.features.input.sources import PictureSource, open_source
+from zerokin.data.images import Images
+from zerokin.declared import unknown_entry
+from zerokin.errors import InvalidInput, shown
+from zerokin.features.input.sources import ImageSource, open_source
 from zerokin.features.network_settings import Mode, NetworkSettings
 from zerokin.features.networks import (
     FeatureNetwork,
@@ -40,7 +41,7 @@ from zerokin.parameters import DEVICE, InstanceOf, Optional, Ranges, check_argum
 
 
 class FeatureLearner:
-    """Learn features of pictures that serve classes without pictures, too.
+    """Learn features of images that serve classes without images, too.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class FeatureLearner:
     >>> from zerokin.features.training import Recipe
     >>> critters = zerokin.load_dataset("critters")
     >>> learner = FeatureLearner("conv4", weights=None, recipe=Recipe(epochs=0)).fit(critters)
-    >>> learner.transform(critters.pictures.array(0)[None]).shape
+    >>> learner.transform(critters.images.array(0)[None]).shape
     (1, 64)
     """
 
@@ -82,8 +83,8 @@ class FeatureLearner:
 
     def __init__(
         self,
-        backbone: str = "tf_efficientnet_lite0",
-        mode: Mode = "cnn-rnn",
+        backbone: str = NetworkSettings.backbone,
+        mode: Mode = NetworkSettings.mode,
         *,
         recipe: Recipe | None = None,
         device: str | None = None,
@@ -93,10 +94,7 @@ class FeatureLearner:
         known = [entry.name for entry in fields(NetworkSettings)]
         for name in settings:
             if name not in known:
-                raise InvalidInput(
-                    f"unknown setting {name!r}{did_you_mean(name, known)} "
-                    f"(known: {', '.join(known)})"
-                )
+                raise InvalidInput(unknown_entry(name, known))
         check_arguments(self._parameter_ranges, recipe=recipe, device=device)
         self.settings = NetworkSettings(backbone=backbone, mode=mode, **settings)
         self.recipe = recipe or Recipe()
@@ -108,7 +106,7 @@ class FeatureLearner:
         dataset: Dataset,
         *,
         hierarchy: ClassHierarchy | None = None,
-        source: PictureSource | None = None,
+        source: ImageSource | None = None,
         folder: str | os.PathLike[str] | None = None,
         validation_fold: int | None = None,
         patience: int | None = None,
@@ -116,16 +114,16 @@ class FeatureLearner:
         quiet: bool = True,
         **options: Any,
     ) -> FeatureLearner:
-        """Learn from the training pictures of a data set.
+        """Learn from the training images of a data set.
 
         Parameters
         ----------
         dataset
-            Pictures.
+            Images.
         hierarchy
             Superclasses over its classes; by default they are clustered from the semantics.
         source
-            All pictures of the data set, opened before; by default they are opened now.
+            All images of the data set, opened before; by default they are opened now.
         folder
             For checkpoints and the log: an interrupted `fit` called again goes on from there.
         validation_fold
@@ -156,7 +154,7 @@ class FeatureLearner:
         check_teacher(self.network_, self.recipe, taught_by)
         if self.recipe.epochs == 0:
             return self
-        source = source or self._open(dataset.pictures, quiet=quiet)
+        source = source or self._open(dataset.images, quiet=quiet)
         start = StartWeights(self.network_.backbone, self.settings.start_interpolation)
         origin, validate = weights_digest(self.network_), None
         if self.settings.weights is None:
@@ -206,17 +204,17 @@ class FeatureLearner:
         return self
 
     def transform(
-        self, pictures: Pictures | PictureSource | NDArray[np.uint8], *, quiet: bool = True
+        self, images: Images | ImageSource | NDArray[np.uint8], *, quiet: bool = True
     ) -> NDArray[np.float32]:
-        """Return the features of pictures, (N, d_f).
+        """Return the features of images, (N, d_f).
 
         In mode end-to-end a row holds the features and then the estimated semantics, each of unit
         length.
         """
         self._check_fitted()
-        if not isinstance(pictures, PictureSource):
-            pictures = self._open(pictures, quiet=quiet)
-        return read_all(self.network_, pictures, self.view, quiet=quiet)
+        if not isinstance(images, ImageSource):
+            images = self._open(images, quiet=quiet)
+        return read_all(self.network_, images, self.view, quiet=quiet)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the network to a folder, whole or not at all."""
@@ -226,7 +224,8 @@ class FeatureLearner:
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, device: str | None = None) -> FeatureLearner:
         """Read what `save` wrote; nothing in the folder is executed."""
-        return read_features(cls, folder, device=device)
+        with ReadingSaved(cls.__name__, folder):
+            return read_features(cls, folder, device=device)
 
     @property
     def torch_device(self) -> torch.device:
@@ -238,7 +237,7 @@ class FeatureLearner:
 
     @property
     def view(self) -> View:
-        """How pictures are shown to read features off them."""
+        """How images are shown to read features off them."""
         self._check_fitted()
         side = self.settings.image_size or self.network_.backbone.input_size
         settings = self.settings
@@ -266,10 +265,14 @@ class FeatureLearner:
                 dataset.semantics[dataset.seen],
                 [tree.prototypes(layer) for layer in layers],  # type: ignore[union-attr]
                 scale=settings.scale,
-                centred=settings.centred,
+                centered=settings.centered,
                 map_channels=backbone.channels if settings.attribute_maps else None,
                 reconstruction=self.recipe.reconstruction > 0,
                 image_hidden=settings.image_hidden,
+                chained=settings.chained,
+                hidden=settings.hidden,
+                input_scaling=settings.input_scaling,
+                auxiliary_heads=settings.auxiliary_heads,
             )
         return HierarchyHead(
             backbone.d_f,
@@ -282,7 +285,7 @@ class FeatureLearner:
         )
 
     def targets(self, dataset: Dataset) -> Targets:
-        """Return what the training pictures show, as the network is to learn it."""
+        """Return what the training images show, as the network is to learn it."""
         labels = dataset.training_labels()
         layers = range(1, 1 + (0 if self.hierarchy_ is None else self.hierarchy_.n_layers))
         columns = [self.hierarchy_.labels(layer)[labels] for layer in layers]  # type: ignore[union-attr]
@@ -291,9 +294,9 @@ class FeatureLearner:
             layers=np.stack(columns, axis=1) if columns else np.zeros((len(labels), 0), np.int64),
         )
 
-    def _open(self, pictures: Pictures | NDArray[np.uint8], *, quiet: bool) -> PictureSource:
+    def _open(self, images: Images | NDArray[np.uint8], *, quiet: bool) -> ImageSource:
         return open_source(
-            pictures,
+            images,
             self.cache_size,
             resize_mode=self.settings.resize_mode,
             device=next(self.network_.parameters()).device,
@@ -302,7 +305,7 @@ class FeatureLearner:
 
     @property
     def cache_size(self) -> int:
-        """Side of the pictures that crops are taken from."""
+        """Side of the images that crops are taken from."""
         trained_at = self.recipe.image_size or self.network_.backbone.input_size
         largest = max(self.view.image_size, trained_at)
         return self.settings.cache_size or round(largest * 1.125)

@@ -4,36 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from zerokin.aliases import NETWORK, accept_old_names
 from zerokin.data.resizing import ResizeMode
-from zerokin.errors import InvalidInput, did_you_mean, shown
+from zerokin.declared import Declared, Flag, Share
+from zerokin.errors import InvalidInput
 from zerokin.features.networks.backbones import check_backbone
 from zerokin.features.reading import MOST_CROPS
 from zerokin.hierarchy.from_dataset import Grouping
-from zerokin.parameters import (
-    Boolean,
-    InstanceOf,
-    Integer,
-    OneOf,
-    Optional,
-    Ranges,
-    Real,
-    Text,
-    check_parameters,
-)
+from zerokin.parameters import SIDE, Integer, NamedValues, Real, Text
 
-# The least and the most; what is more only runs out of memory.
-COUNTS = {
-    "branching": (2, 1_000_000),
-    "tta_crops": (0, MOST_CROPS),
-    "hidden": (1, 1_000_000),
-    "image_hidden": (0, 1_000_000),
-    "image_size": (1, 10_000),
-    "cache_size": (1, 10_000),
-}
-OPTIONAL_COUNTS = ("image_hidden", "image_size", "cache_size")
+MOST = 1_000_000
+"""Of what there may be any number: what is more only runs out of memory."""
 
 READ_ALONE = ("image_size", "tta_flip", "tta_crops", "start_interpolation")
 """Settings that say how features are read off a network once it is trained."""
@@ -43,7 +26,7 @@ Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end"]
 
 @accept_old_names(NETWORK)
 @dataclass(frozen=True)
-class NetworkSettings:
+class NetworkSettings(Declared):
     """What a feature network is made of.
 
     Parameters
@@ -57,8 +40,8 @@ class NetworkSettings:
     branching, grouping
         Of the hierarchy, where none is given: ``"kmeans"``, ``"agglomerative"`` or ``"taxonomy"``.
     hidden, input_scaling, auxiliary_heads
-        Of `HierarchyHead`.
-    scale, centred, attribute_maps, image_hidden
+        Of `HierarchyHead`, and of a `SemanticHead` that is ``chained``.
+    scale, centered, attribute_maps, image_hidden, chained
         Of `SemanticHead`.
     image_size
         Side of the square images that features are read off, in pixels; None for the backbone's
@@ -67,7 +50,7 @@ class NetworkSettings:
         Side of the images in memory, from which crops are taken; by default an eighth more than
         is shown in training or afterwards, whichever is more.
     resize_mode
-        How images become squares: ``"whole"`` stretches them, ``"centre"`` crops them.
+        How images become squares: ``"whole"`` stretches them, ``"center"`` crops them.
     tta_flip
         Test-time augmentation: average features over an image and its mirror image.
     tta_crops
@@ -78,88 +61,33 @@ class NetworkSettings:
         1 − α of that paper. See `~zerokin.features.start_weights.StartWeights`.
     """
 
-    backbone: str = "tf_efficientnet_lite0"
-    weights: str | None = "packaged"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    backbone: Annotated[str, Text("resnet50")] = "tf_efficientnet_lite0"
+    weights: Annotated[str, Text("packaged")] | None = "packaged"
+    options: Annotated[Mapping[str, Any], NamedValues()] = field(default_factory=dict)
     mode: Mode = "cnn-rnn"
-    branching: int = 3
+    branching: Annotated[int, Integer(2, MOST)] = 3
     grouping: Grouping = "kmeans"
-    hidden: int = 128
-    input_scaling: bool = True
-    auxiliary_heads: bool = True
-    scale: float = 20.0
-    centred: bool = True
-    attribute_maps: bool = True
-    image_hidden: int | None = None
-    image_size: int | None = None
-    cache_size: int | None = None
+    hidden: Annotated[int, Integer(1, MOST)] = 128
+    input_scaling: Flag = True
+    auxiliary_heads: Flag = True
+    scale: Annotated[float, Real(0, MOST, closed="neither")] = 20.0
+    centered: Flag = True
+    attribute_maps: Flag = True
+    image_hidden: Annotated[int, Integer(0, MOST)] | None = None
+    chained: Flag = False
+    image_size: Annotated[int, SIDE] | None = None
+    cache_size: Annotated[int, SIDE] | None = None
     resize_mode: ResizeMode = "whole"
-    tta_flip: bool = True
-    tta_crops: int = 0
-    start_interpolation: float = 0.0
-
-    _parameter_ranges: ClassVar[Ranges] = {
-        "backbone": Text("resnet50"),
-        "weights": Optional(Text("packaged")),
-        "options": InstanceOf(Mapping, "names with values"),
-        "mode": OneOf(get_args(Mode)),
-        "grouping": OneOf(get_args(Grouping)),
-        "resize_mode": OneOf(get_args(ResizeMode)),
-        **{
-            name: Optional(Integer(least, most))
-            if name in OPTIONAL_COUNTS
-            else Integer(least, most)
-            for name, (least, most) in COUNTS.items()
-        },
-        "input_scaling": Boolean(),
-        "auxiliary_heads": Boolean(),
-        "scale": Real(0, 1e6, closed="neither"),
-        "centred": Boolean(),
-        "attribute_maps": Boolean(),
-        "tta_flip": Boolean(),
-        "start_interpolation": Real(0, 1),
-    }
+    tta_flip: Flag = True
+    tta_crops: Annotated[int, Integer(0, MOST_CROPS)] = 0
+    start_interpolation: Share = 0.0
 
     def __post_init__(self) -> None:
-        for name, kind in (("mode", Mode), ("grouping", Grouping), ("resize_mode", ResizeMode)):
-            value, known = getattr(self, name), get_args(kind)
-            if value not in known:
-                raise InvalidInput(
-                    f"unknown {name} {shown(value)}{did_you_mean(value, known)} "
-                    f"(known: {', '.join(known)})"
-                )
-        self._check_kinds()
-
-    def _check_kinds(self) -> None:
-        for name in ("input_scaling", "auxiliary_heads", "centred", "attribute_maps", "tta_flip"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidInput(f"{name} must be true or false: got {self._shown(name)}")
-        absent = [name for name in OPTIONAL_COUNTS if getattr(self, name) is None]
-        for name, (least, most) in COUNTS.items():
-            value = getattr(self, name)
-            counts = isinstance(value, int) and not isinstance(value, bool)
-            if name not in absent and not (counts and least <= value <= most):
-                raise InvalidInput(
-                    f"{name} must be a whole number from {least} to {most:,}: "
-                    f"got {self._shown(name)}"
-                )
-        share = self.start_interpolation
-        if isinstance(share, bool) or not (isinstance(share, int | float) and 0 <= share <= 1):
+        super().__post_init__()
+        if self.chained and self.mode != "end-to-end":
             raise InvalidInput(
-                f"start_interpolation must be from 0 to 1: got {self._shown('start_interpolation')}"
+                f"chained puts the LSTM chain on mode 'end-to-end': leave it out of {self.mode!r}"
             )
-        scales = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
-        if not (scales and 0 < self.scale < 1e6):
-            raise InvalidInput(f"scale must be a number above 0: got {self._shown('scale')}")
-        if not isinstance(self.backbone, str):
-            raise InvalidInput(f"backbone must be a name: got {self._shown('backbone')}")
-        if not isinstance(self.weights, str | None):
-            raise InvalidInput(f"weights must be a path or a name: got {self._shown('weights')}")
-        if not isinstance(self.options, Mapping) or not all(
-            isinstance(name, str) for name in self.options
-        ):
-            raise InvalidInput(f"options must be names with values: got {self._shown('options')}")
-        check_parameters(self)
         check_backbone(self.backbone, self.weights)
 
     def reading(self) -> str:
@@ -172,6 +100,3 @@ class NetworkSettings:
         """
         given = ((name, getattr(self, name), getattr(NetworkSettings, name)) for name in READ_ALONE)
         return ", ".join(f"{name} {value}" for name, value, usual in given if value != usual)
-
-    def _shown(self, name: str) -> str:
-        return shown(getattr(self, name))

@@ -1,4 +1,4 @@
-"""What a network reads off pictures, batch by batch: features, and semantics where it has them."""
+"""What a network reads off images, batch by batch: features, and semantics where it has them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from zerokin.features.cpu_reading import fuse_bn, on_all_cores
 from zerokin.features.input.augmentation import (
     Augmentation,
     apply_transform,
-    centre_view,
+    center_view,
     make_transform,
 )
-from zerokin.features.input.sources import PictureSource, Rows
+from zerokin.features.input.sources import ImageSource, Rows
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.progress import track
 
 CROPS = Augmentation(area=(0.4, 0.9), mirror=False)
-"""Of which those are drawn that reading shows beside the whole picture."""
+"""Of which those are drawn that reading shows beside the whole image."""
 MOST_CROPS = 1_000
 
 
@@ -46,7 +46,7 @@ class View(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a network read off a batch of pictures."""
+    """What a network read off a batch of images."""
 
     features: Tensor
     """(B, d_f)"""
@@ -61,26 +61,26 @@ class Reading(NamedTuple):
         return torch.cat([functional.normalize(self.features, dim=1), self.semantics], dim=1)
 
 
-def read_pictures(
+def read_images(
     network: FeatureNetwork | Backbone,
-    source: PictureSource,
+    source: ImageSource,
     view: View,
     *,
     first: int = 0,
     quiet: bool = True,
 ) -> Iterator[Reading]:
-    """Yield what a network reads off all pictures of a source, in order.
+    """Yield what a network reads off all images of a source, in order.
 
     Parameters
     ----------
     network
         What reads, best on the source's device; it is put into evaluation mode.
     source
-        The pictures.
+        The images.
     view
         How they are shown.
     first
-        The picture to start from.
+        The image to start from.
     quiet
         Show no progress.
     """
@@ -88,19 +88,19 @@ def read_pictures(
     starts = range(first, len(source), view.batch_size)
     rows: list[Rows] = [np.arange(s, min(s + view.batch_size, len(source))) for s in starts]
     device = next(network.parameters()).device
-    for pictures in track(
-        source.batches(rows), "reading pictures, batches", total=len(rows), quiet=quiet
+    for images in track(
+        source.batches(rows), "reading images, batches", total=len(rows), quiet=quiet
     ):
-        yield _read(network, pictures.to(device), view)
+        yield _read(network, images.to(device), view)
 
 
 def read_all(
-    network: FeatureNetwork | Backbone, source: PictureSource, view: View, *, quiet: bool = True
+    network: FeatureNetwork | Backbone, source: ImageSource, view: View, *, quiet: bool = True
 ) -> NDArray[np.float32]:
-    """Return what a network reads off all pictures as one matrix, a row each."""
+    """Return what a network reads off all images as one matrix, a row each."""
     found = np.empty((len(source), reading_width(network)), np.float32)
     start = 0
-    for reading in read_pictures(network, source, view, quiet=quiet):
+    for reading in read_images(network, source, view, quiet=quiet):
         joined = reading.joined.float().cpu().numpy()
         found[start : start + len(joined)] = joined
         start += len(joined)
@@ -108,13 +108,13 @@ def read_all(
 
 
 def reading_width(network: FeatureNetwork | Backbone) -> int:
-    """Return how many numbers a network reads off a picture."""
+    """Return how many numbers a network reads off an image."""
     backbone, head = reading_parts(network)
     return backbone.d_f + (0 if head is None else head.d_z)
 
 
 def reading_parts(network: FeatureNetwork | Backbone) -> tuple[Backbone, SemanticHead | None]:
-    """Return the parts of a network that read pictures: other heads only teach."""
+    """Return the parts of a network that read images: other heads only teach."""
     if isinstance(network, Backbone):
         return network, None
     head = network.head
@@ -127,15 +127,15 @@ def reading_precision(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if fast else torch.float32
 
 
-def _read(network: FeatureNetwork | Backbone, pictures: Tensor, view: View) -> Reading:
+def _read(network: FeatureNetwork | Backbone, images: Tensor, view: View) -> Reading:
     backbone, head = reading_parts(network)
-    if pictures.device.type != "cpu":
-        return _averaged([_estimated(backbone, head, shown) for shown in _views(pictures, view)])
+    if images.device.type != "cpu":
+        return _averaged([_estimated(backbone, head, shown) for shown in _views(images, view)])
     fast = fuse_bn(backbone)
-    apart = (pictures[i : i + 1] for i in range(len(pictures)))
-    shown = on_all_cores(lambda picture: _views(picture, view), apart)
+    apart = (images[i : i + 1] for i in range(len(images)))
+    shown = on_all_cores(lambda image: _views(image, view), apart)
     several = on_all_cores(lambda one: _estimated(fast, head, one), chain.from_iterable(shown))
-    each = len(several) // len(pictures)
+    each = len(several) // len(images)
     readings = [_averaged(several[i : i + each]) for i in range(0, len(several), each)]
     features = torch.cat([reading.features for reading in readings])
     semantics = [reading.semantics for reading in readings if reading.semantics is not None]
@@ -148,19 +148,19 @@ def _crops(n: int) -> tuple[Tensor, ...]:
 
 
 @torch.no_grad()
-def _views(pictures: Tensor, view: View) -> list[Tensor]:
-    wholes = [centre_view(pictures, view.image_size, view.zoom)]
+def _views(images: Tensor, view: View) -> list[Tensor]:
+    wholes = [center_view(images, view.image_size, view.zoom)]
     for crop in _crops(view.tta_crops):
-        drawn = crop.expand(len(pictures), -1)
-        crops = make_transform(drawn, pictures.device, recoloured=CROPS.recolours)
-        wholes.append(apply_transform(pictures, crops, view.image_size))
+        drawn = crop.expand(len(images), -1)
+        crops = make_transform(drawn, images.device, recolored=CROPS.recolors)
+        wholes.append(apply_transform(images, crops, view.image_size))
     shown = [whole.contiguous(memory_format=torch.channels_last) for whole in wholes]
     return [*shown, *(whole.flip(3) for whole in shown)] if view.tta_flip else shown
 
 
 @torch.no_grad()
 def _estimated(backbone: Backbone, head: SemanticHead | None, shown: Tensor) -> Reading:
-    """Return what one view of each picture shows."""
+    """Return what one view of each image shows."""
     fast = reading_precision(shown.device) == torch.bfloat16
     with torch.autocast(shown.device.type, dtype=torch.bfloat16, enabled=fast):
         maps, features = backbone(shown)

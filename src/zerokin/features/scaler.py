@@ -1,4 +1,4 @@
-"""Normalising features before anything is projected: the same steps on offer to every method."""
+"""Normalizing features before anything is projected: the same steps on offer to every method."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zerokin.parameters import InstanceOf, Ranges, check_parameters
 
 Features = NDArray[Any]
 
-STEPS = ("power", "centre", "whiten", "unit")
+STEPS = ("power", "center", "whiten", "unit")
 MOST_SHRINKAGE = 1e12
 SMALL = (1e-12, 1e-100)  # below which sums of squares lose digits, in float32 and in float64
 
@@ -31,10 +31,10 @@ class FeatureScaler:
         Steps joined by ``-``, applied in order, or ``"none"``:
 
         - ``power``: the signed square root, which evens out bursts of single features;
-        - ``centre``: subtract the training mean;
+        - ``center``: subtract the training mean;
         - ``whiten``, such as ``whiten3``: multiply by (S + s·t·I)^-1/2 for the scatter S within the
           seen classes, t its mean eigenvalue and s the number given, so that directions in which
-          pictures of one class differ count less;
+          images of one class differ count less;
         - ``unit``: scale every sample to length 1.
 
     Examples
@@ -45,7 +45,7 @@ class FeatureScaler:
            [0., 1.]])
     >>> FeatureScaler("unity")
     Traceback (most recent call last):
-    zerokin.errors.InvalidInput: unknown normalisation step 'unity'; did you mean 'unit'? ...
+    zerokin.errors.InvalidInput: unknown normalization step 'unity'; did you mean 'unit'? ...
     """
 
     _parameter_ranges: ClassVar[Ranges] = {
@@ -69,7 +69,7 @@ class FeatureScaler:
         return self
 
     def fit_transform(self, F: Features, labels: NDArray[np.integer]) -> Features:
-        """Learn the steps and return the training features, normalised."""
+        """Learn the steps and return the training features, normalized."""
         F = finite_matrix(F, "F")
         labels = _checked_labels(labels, len(F))
         self.maps = []
@@ -78,7 +78,7 @@ class FeatureScaler:
                 self.maps.append(signed_root)
             elif name == "unit":
                 self.maps.append(unit_length)
-            elif name == "centre":
+            elif name == "center":
                 self.maps.append(Affine(shift=F.mean(axis=0), matrix=None))
             else:
                 matrix = whitening(F, labels, shrinkage=amount).astype(F.dtype)
@@ -87,7 +87,7 @@ class FeatureScaler:
         return F
 
     def transform(self, F: Features) -> Features:
-        """Return features (n, d_f), normalised."""
+        """Return features (n, d_f), normalized."""
         F = finite_matrix(F, "F")
         if len(self.maps) != len(self._parsed):
             raise InvalidInput("this FeatureScaler is not fitted yet: call fit first")
@@ -95,7 +95,7 @@ class FeatureScaler:
             width = step.width if isinstance(step, Affine) else None
             if width not in (None, F.shape[1]):
                 raise InvalidInput(
-                    f"F has {F.shape[1]} columns, but the normaliser was fitted on {width}"
+                    f"F has {F.shape[1]} columns, but the normalizer was fitted on {width}"
                 )
             F = step(F)
         return F
@@ -188,18 +188,18 @@ def _parse(steps: str) -> list[tuple[str, float]]:
         if name not in STEPS:
             known = ", ".join(STEPS)
             raise InvalidInput(
-                f"unknown normalisation step {shown(step)}{did_you_mean(name, STEPS)} "
+                f"unknown normalization step {shown(step)}{did_you_mean(name, STEPS)} "
                 f"(known: {known})"
             )
         if name == "whiten" and (not amount or float(amount) <= 0):
             raise InvalidInput(
-                f"normalisation step {shown(step)} lacks its amount above 0: write whiten1"
+                f"normalization step {shown(step)} lacks its amount above 0: write whiten1"
             )
         if name == "whiten" and float(amount) > MOST_SHRINKAGE:
             raise InvalidInput(
-                f"normalisation step {shown(step)}: its amount must be at most {MOST_SHRINKAGE:g}"
+                f"normalization step {shown(step)}: its amount must be at most {MOST_SHRINKAGE:g}"
             )
         if name != "whiten" and amount:
-            raise InvalidInput(f"normalisation step {name!r} takes no amount: got {shown(step)}")
+            raise InvalidInput(f"normalization step {name!r} takes no amount: got {shown(step)}")
         parsed.append((name, float(amount) if amount else 0.0))
     return parsed

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "zerokin-features", 1
 CONFIG, WEIGHTS, HIERARCHY = "features.json", "network.safetensors", "superclasses.json"
+CHAIN = ("hidden", "input_scaling", "auxiliary_heads")
 MOST = 1_000_000
 
 
@@ -84,7 +85,6 @@ def read_features(
         version=VERSION,
     )
     try:
-        # Written by any version: old names are nothing that a user could mend here.
         settings = renamed(NETWORK, config["settings"])
         recipe = Recipe.from_dict(renamed(RECIPE, config["recipe"]))
         learner = kind(recipe=recipe, device=device, **settings)
@@ -123,14 +123,14 @@ def _described(head: HierarchyHead | SemanticHead) -> dict[str, Any]:
             "maps": head.uses_maps,
             "reconstruction": head.reconstruction,
             "image_hidden": head.image_hidden,
+            "chained": head.chained,
+            **{name: getattr(head, name) for name in CHAIN},
         }
     return {
         "kind": "hierarchy",
         "sizes": [head.class_head.out_features, *(h.out_features for h in head.layer_heads)],
-        "hidden": head.hidden,
         "mode": head.mode,
-        "input_scaling": head.input_scaling,
-        "auxiliary_heads": head.auxiliary_heads,
+        **{name: getattr(head, name) for name in CHAIN},
     }
 
 
@@ -152,6 +152,9 @@ def _made(about: dict[str, Any], d_f: int, channels: int) -> HierarchyHead | Sem
             map_channels=channels if about["maps"] else None,
             reconstruction=bool(about["reconstruction"]),
             image_hidden=None if hidden is None else int(hidden),
+            # Heads of earlier versions had no chain.
+            chained=bool(about.get("chained", False)),
+            **(_chain(about) if about.get("chained") else {}),
         )
     if about["kind"] != "hierarchy":
         raise ValueError(f"a head of kind {about['kind']!r}")
@@ -159,8 +162,15 @@ def _made(about: dict[str, Any], d_f: int, channels: int) -> HierarchyHead | Sem
         d_f,
         seen,
         layers,
-        hidden=int(about["hidden"]),
         mode=about["mode"],
-        input_scaling=bool(about["input_scaling"]),
-        auxiliary_heads=bool(about["auxiliary_heads"]),
+        **_chain(about),
     )
+
+
+def _chain(about: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the LSTM chain."""
+    return {
+        "hidden": int(about["hidden"]),
+        "input_scaling": bool(about["input_scaling"]),
+        "auxiliary_heads": bool(about["auxiliary_heads"]),
+    }

@@ -1,7 +1,7 @@
 """Weight interpolation with the start (WiSE-FT, Wortsman et al. 2022).
 
 Training moves a backbone towards its training classes, and away from what it knew of all others:
-for classes without pictures, weights between the two ends may serve better than the last ones.
+for classes without images, weights between the two ends may serve better than the last ones.
 """
 
 from __future__ import annotations

@@ -8,21 +8,21 @@ import numpy as np
 import torch
 
 from zerokin.data.dataset import Dataset
-from zerokin.features.input.sources import PictureSource
+from zerokin.features.input.sources import ImageSource
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
-from zerokin.features.reading import Reading, View, read_all, read_pictures
+from zerokin.features.reading import Reading, View, read_all, read_images
 from zerokin.features.scaler import unit_length
 
 RIDGE = 1.0
 
 
 def unseen_accuracy(
-    network: FeatureNetwork, fold: Dataset, source: PictureSource, view: View
+    network: FeatureNetwork, fold: Dataset, source: ImageSource, view: View
 ) -> float:
     """Return per-class top-1, %, on the unseen classes of a validation fold.
 
-    A network with a semantic head names them itself. The features of others are centred, scaled
+    A network with a semantic head names them itself. The features of others are centered, scaled
     to unit length and compared by cosine with class semantics projected by ridge regression.
 
     Parameters
@@ -32,14 +32,14 @@ def unseen_accuracy(
     fold
         What `Dataset.fold` made; its unseen classes are validation classes.
     source
-        All pictures of the data set.
+        All images of the data set.
     view
-        How pictures are shown.
+        How images are shown.
     """
     split = fold.split
     shown = source.select(split.test_unseen)
     if isinstance(network.head, SemanticHead):
-        scores = _own_scores(network.head, read_pictures(network, shown, view), fold)
+        scores = _own_scores(network.head, read_images(network, shown, view), fold)
     else:
         train = read_all(network, source.select(split.train), view)
         scores = _projected_scores(train, read_all(network, shown, view), fold)

@@ -151,12 +151,12 @@ def _split_equal(group: NDArray[np.int64], k: int) -> NDArray[np.int64]:
 def _fill_empty(
     points: NDArray[np.float64], labels: NDArray[np.int64], k: int
 ) -> NDArray[np.int64]:
-    """Make up for clusters that came out empty with the points farthest from their centres."""
+    """Make up for clusters that came out empty with the points farthest from their centers."""
     labels = np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int64)
     everyone = np.arange(len(points), dtype=np.int64)
     for new in range(int(labels.max()) + 1, k):
-        centres = mean_vectors(points, labels, everyone)
-        distance = np.square(points - centres[labels]).sum(axis=1)
+        centers = mean_vectors(points, labels, everyone)
+        distance = np.square(points - centers[labels]).sum(axis=1)
         distance[np.bincount(labels)[labels] == 1] = -1.0
         labels[distance.argmax()] = new
     return labels

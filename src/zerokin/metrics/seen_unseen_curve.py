@@ -1,4 +1,4 @@
-"""The trade-off of generalised recognition: accuracy on seen against accuracy on unseen classes.
+"""The trade-off of generalized recognition: accuracy on seen against accuracy on unseen classes.
 
 Taking a constant κ off the scores of seen classes moves samples from the seen to the unseen side.
 A sample's side depends only on the gap between its best seen and its best unseen score, so the
@@ -36,7 +36,7 @@ class SeenUnseenCurve:
     unseen_gains: Values
 
     @classmethod
-    def of(
+    def from_scores(
         cls,
         seen_scores: Values,
         seen_truth: NDArray[np.int64],
@@ -54,18 +54,18 @@ class SeenUnseenCurve:
             100 * class_weights(unseen_truth) * (unseen_answers == unseen_truth),
         )
 
-    def at(self, calibration: float) -> tuple[float, float, float]:
+    def at(self, seen_penalty: float) -> tuple[float, float, float]:
         """Return accuracy on seen and on unseen classes, and their harmonic mean, at κ."""
-        seen = float(self.seen_gains[self.seen_gaps > calibration].sum())
-        unseen = float(self.unseen_gains[self.unseen_gaps <= calibration].sum())
+        seen = float(self.seen_gains[self.seen_gaps > seen_penalty].sum())
+        unseen = float(self.unseen_gains[self.unseen_gaps <= seen_penalty].sum())
         return seen, unseen, harmonic_mean(seen, unseen)
 
-    def harmonic_means(self, calibrations: Values) -> Values:
-        """Return the harmonic mean at every one of these calibrations."""
-        return np.array([self.at(calibration)[2] for calibration in calibrations])
+    def harmonic_means(self, seen_penalties: Values) -> Values:
+        """Return the harmonic mean at every one of these seen penalties."""
+        return np.array([self.at(seen_penalty)[2] for seen_penalty in seen_penalties])
 
     def quantiles(self, n: int) -> Values:
-        """Return n calibrations that spread over all gaps."""
+        """Return n seen penalties that spread over all gaps."""
         gaps = np.concatenate([self.seen_gaps, self.unseen_gaps])
         return np.asarray(np.quantile(gaps, np.linspace(0, 1, n)), dtype=np.float64)
 

@@ -50,7 +50,7 @@ def alternate(
     learn_semantics: bool = True,
     rtol: float | None = None,
 ) -> Solution:
-    """Minimise the objective over W and E in turn, from E = E⁰.
+    """Minimize the objective over W and E in turn, from E = E⁰.
 
     Parameters
     ----------

@@ -199,7 +199,7 @@ class TorchArrays:
             self.xp.set_float32_matmul_precision(before)
 
     def full_precision(self) -> AbstractContextManager[None]:
-        """Forbid shortened float32 products (TF32), whose error would mix up near neighbours."""
+        """Forbid shortened float32 products (TF32), whose error would mix up near neighbors."""
         return self._highest()
 
 

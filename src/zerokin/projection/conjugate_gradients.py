@@ -23,7 +23,7 @@ def solve_shifted(
     One sparse product serves all columns; each has its own step and stops when its residual
     falls below ``rtol`` ‖b_k‖. L has eigenvalues in [0, 2], so the condition number is at most
     (λ_k + 2ε)/λ_k and a handful of steps is enough. From whatever start, every step lowers the
-    quadratic it minimises: the objective cannot rise, however early the iteration stops.
+    quadratic it minimizes: the objective cannot rise, however early the iteration stops.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from zerokin.projection.objective import Parameters
 
 
 class Graph(NamedTuple):
-    """A Laplacian with its samples in an order that keeps neighbours close together."""
+    """A Laplacian with its samples in an order that keeps neighbors close together."""
 
     laplacian: Any
     """sparse (N, N), rows and columns in ``order``; None where ε is 0"""
@@ -53,9 +53,9 @@ class Sums(NamedTuple):
 
 
 def local_graph(arrays: Arrays, laplacian: sp.csr_array | None, dtype: str) -> Graph:
-    """Order samples so that neighbours lie close together, and bring the Laplacian to the device.
+    """Order samples so that neighbors lie close together, and bring the Laplacian to the device.
 
-    Sparse products then find neighbours in the caches: several times faster from some ten
+    Sparse products then find neighbors in the caches: several times faster from some ten
     thousand samples on.
     """
     if laplacian is None:

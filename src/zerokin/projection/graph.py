@@ -1,4 +1,4 @@
-"""The graph over training samples: exact nearest neighbours, weights, normalised Laplacian.
+"""The graph over training samples: exact nearest neighbors, weights, normalized Laplacian.
 
 Eq. "graph" of the paper: L = I − D^{-1/2} 𝒲 D^{-1/2}, with 𝒲 nonnegative and symmetric.
 """
@@ -12,12 +12,12 @@ import scipy.sparse as sp
 
 from zerokin.errors import InvalidInput, shown
 from zerokin.parameters import OneOf, Ranges, check_arguments
-from zerokin.projection.neighbours import NEIGHBORS, nearest_neighbours
+from zerokin.projection.neighbors import NEIGHBORS, nearest_neighbors
 
 EdgeWeights = Literal["cosine", "heat"]
 
 
-def neighbour_graph(
+def neighbor_graph(
     F: np.ndarray,
     n_neighbors: int = 10,
     *,
@@ -26,7 +26,7 @@ def neighbour_graph(
 ) -> sp.csr_array:
     """Link every sample with its nearest ones by cosine.
 
-    Two samples are linked if either is among the other's nearest. Samples without a neighbour
+    Two samples are linked if either is among the other's nearest. Samples without a neighbor
     of positive similarity (such as an all-zero row) stay alone.
 
     Parameters
@@ -34,11 +34,11 @@ def neighbour_graph(
     F : array (N, d_f)
         Features.
     n_neighbors
-        Neighbours of each sample; all other samples if there are fewer.
+        Neighbors of each sample; all other samples if there are fewer.
     weights
         ``"cosine"``: the cosine similarity, where positive. ``"heat"``: exp(−d²/σ²) with d the
         Euclidean distance between the features scaled to length 1 and σ² the mean of d² over
-        all neighbours, for the same links.
+        all neighbors, for the same links.
     device
         Where to search.
 
@@ -51,17 +51,17 @@ def neighbour_graph(
     --------
     >>> import numpy as np
     >>> F = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])
-    >>> neighbour_graph(F, 1).toarray().round(3)
+    >>> neighbor_graph(F, 1).toarray().round(3)
     array([[0.   , 0.995, 0.   , 0.   ],
            [0.995, 0.   , 0.   , 0.   ],
            [0.   , 0.   , 0.   , 0.995],
            [0.   , 0.   , 0.995, 0.   ]])
     """
     check_graph_options(n_neighbors, weights)
-    neighbours, similarity = nearest_neighbours(F, n_neighbors, device=device)
-    n, k = neighbours.shape
+    neighbors, similarity = nearest_neighbors(F, n_neighbors, device=device)
+    n, k = neighbors.shape
     directed = sp.csr_array(
-        (np.maximum(similarity, 0.0).ravel(), neighbours.ravel(), np.arange(n + 1) * k),
+        (np.maximum(similarity, 0.0).ravel(), neighbors.ravel(), np.arange(n + 1) * k),
         shape=(n, n),
     )
     graph = sp.csr_array(directed.maximum(directed.T))
@@ -75,18 +75,18 @@ def neighbour_graph(
 
 
 def check_graph_options(n_neighbors: object, weights: object) -> None:
-    """Refuse options that `neighbour_graph` does not know."""
+    """Refuse options that `neighbor_graph` does not know."""
     ranges: Ranges = {
         "n_neighbors": NEIGHBORS,
-        "weights": OneOf(get_args(EdgeWeights), said="is not one of"),
+        "weights": OneOf(get_args(EdgeWeights)),
     }
     check_arguments(ranges, n_neighbors=n_neighbors, weights=weights)
 
 
-def normalised_laplacian(graph: Any) -> sp.csr_array:
+def normalized_laplacian(graph: Any) -> sp.csr_array:
     """Return L = I − D^{-1/2} 𝒲 D^{-1/2} of a graph, exactly symmetric.
 
-    A sample without neighbours gets an empty row (0 on the diagonal, not 1): there is nothing
+    A sample without neighbors gets an empty row (0 on the diagonal, not 1): there is nothing
     its semantics should resemble, and a 1 would draw them towards zero.
 
     Parameters
@@ -99,7 +99,7 @@ def normalised_laplacian(graph: Any) -> sp.csr_array:
     >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> path = sp.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
-    >>> normalised_laplacian(path).toarray().round(3)
+    >>> normalized_laplacian(path).toarray().round(3)
     array([[ 1.   , -0.707,  0.   ],
            [-0.707,  1.   , -0.707],
            [ 0.   , -0.707,  1.   ]])
@@ -112,8 +112,8 @@ def normalised_laplacian(graph: Any) -> sp.csr_array:
     rows, columns = weights.coords
     # The product of the two scales is formed first: it is the same for (u, v) and (v, u).
     scaled = weights.data * (scale[rows] * scale[columns])
-    normalised = sp.csr_array((scaled, (rows, columns)), shape=weights.shape)
-    laplacian = sp.csr_array(sp.diags_array(linked.astype(np.float64)) - normalised)
+    normalized = sp.csr_array((scaled, (rows, columns)), shape=weights.shape)
+    laplacian = sp.csr_array(sp.diags_array(linked.astype(np.float64)) - normalized)
     laplacian.sort_indices()
     return laplacian
 
@@ -140,10 +140,10 @@ def _checked_graph(graph: Any) -> sp.coo_array:
 
 
 def checked_laplacian(laplacian: Any, samples: int) -> sp.csr_array:
-    """Check a Laplacian that the user brought: sparse, (N, N), symmetric and normalised."""
+    """Check a Laplacian that the user brought: sparse, (N, N), symmetric and normalized."""
     is_sparse: bool = sp.issparse(laplacian)
     if not is_sparse:
-        raise InvalidInput("laplacian must be a SciPy sparse array, such as normalised_laplacian's")
+        raise InvalidInput("laplacian must be a SciPy sparse array, such as normalized_laplacian's")
     matrix: Any = sp.csr_array(laplacian)
     if matrix.shape != (samples, samples):
         raise InvalidInput(
@@ -153,13 +153,13 @@ def checked_laplacian(laplacian: Any, samples: int) -> sp.csr_array:
     if not np.isfinite(matrix.data).all():
         raise InvalidInput("laplacian holds values that are not finite")
     if abs(matrix - matrix.T).max() > 1e-6:
-        raise InvalidInput("laplacian is not symmetric: symmetrise its graph, (A + A.T) / 2")
+        raise InvalidInput("laplacian is not symmetric: symmetrize its graph, (A + A.T) / 2")
     diagonal = matrix.diagonal()
     others = matrix - sp.diags_array(diagonal)
     if diagonal.min() < 0 or diagonal.max() > 1 + 1e-6 or others.max() > 1e-6:
         raise InvalidInput(
-            "laplacian is not that of a graph, normalised (at most 1 on the diagonal, nothing "
-            "positive beside it): give normalised_laplacian(graph)"
+            "laplacian is not that of a graph, normalized (at most 1 on the diagonal, nothing "
+            "positive beside it): give normalized_laplacian(graph)"
         )
     checked: sp.csr_array = matrix.astype(np.float64)
     return checked

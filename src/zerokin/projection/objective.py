@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, NamedTuple
 
-from zerokin.parameters import Ranges, Real, check_parameters
+from zerokin.declared import Declared, NotNegative, ShareBelowOne
+from zerokin.parameters import Real
 
 
 @dataclass(frozen=True)
-class Parameters:
+class Parameters(Declared):
     """The four parameters that users set, and the weights of the objective they stand for.
 
     Attributes
@@ -29,20 +30,10 @@ class Parameters:
     1.0
     """
 
-    alpha: float
-    beta: float
-    epsilon: float
-    gamma: float = 0.01
-
-    _parameter_ranges: ClassVar[Ranges] = {
-        "alpha": Real(0, 1, closed="left", words="lie in [0, 1)"),
-        "beta": Real(0, 1, closed="right", words="lie in (0, 1]"),
-        "epsilon": Real(0, words="be 0 or more"),
-        "gamma": Real(0, words="be 0 or more"),
-    }
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    alpha: ShareBelowOne
+    beta: Annotated[float, Real(0, 1, closed="right")]
+    epsilon: NotNegative
+    gamma: NotNegative = 0.01
 
     @property
     def mu(self) -> float:

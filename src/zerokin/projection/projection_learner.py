@@ -24,7 +24,7 @@ from zerokin.parameters import (
 from zerokin.projection.alternation import alternate
 from zerokin.projection.arrays import DTYPES
 from zerokin.projection.graph import checked_laplacian
-from zerokin.projection.neighbours import NEIGHBORS
+from zerokin.projection.neighbors import NEIGHBORS
 from zerokin.projection.objective import Parameters
 from zerokin.projection.row_space import distinct_rows
 from zerokin.projection.spectrum import FeatureSpectrum
@@ -37,7 +37,7 @@ class ProjectionNotFitted(InvalidInput, NotFittedError):  # type: ignore[misc]
 class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Learn one matrix that projects features to semantics, and its transpose back.
 
-    Minimises ‖FW − E‖² + μ‖F − EWᵀ‖² + ε′ tr(EᵀLE) + ν‖E − E⁰‖² + η‖W‖² over the projection W
+    Minimizes ‖FW − E‖² + μ‖F − EWᵀ‖² + ε′ tr(EᵀLE) + ν‖E − E⁰‖² + η‖W‖² over the projection W
     and the samples' semantics E, in turn, each step exactly (Algorithm 1 of the paper).
 
     Parameters
@@ -47,11 +47,11 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     beta : float in (0, 1]
         Freedom of a sample's semantics to leave its prototype: ν = (1−β)/β.
     epsilon : float >= 0
-        Smoothness of semantics over the neighbour graph: ε′ = ε/(β(1−α)). 0 needs no graph.
+        Smoothness of semantics over the neighbor graph: ε′ = ε/(β(1−α)). 0 needs no graph.
     gamma : float >= 0
         Ridge: η = γ/(1−α).
     n_neighbors : int
-        Neighbours of each sample in the graph.
+        Neighbors of each sample in the graph.
     max_iter : int
         Most iterations, of a W-step and an E-step each.
     tol : float
@@ -73,7 +73,7 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     objective_ : array
         The objective at the start (W = 0, E = E⁰) and then after every half-step: W, E, W, E, …
     laplacian_ : csr_array (N, N) or None
-        The graph's normalised Laplacian; None if ``epsilon`` is 0, which needs none.
+        The graph's normalized Laplacian; None if ``epsilon`` is 0, which needs none.
     n_iter_ : int
         Iterations done: W-steps, each followed by an E-step unless it was the last.
     n_features_in_ : int
@@ -100,11 +100,11 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_ranges: ClassVar[Ranges] = {
         **Parameters._parameter_ranges,
         "n_neighbors": NEIGHBORS,
-        "max_iter": Integer(1, words="be a whole number from 1 up"),
-        "tol": Real(0, words="be 0 or more"),
+        "max_iter": Integer(1),
+        "tol": Real(0),
         "learn_semantics": Boolean(),
         "device": DEVICE,
-        "dtype": Optional(OneOf(DTYPES, said="is not one of")),
+        "dtype": Optional(OneOf(DTYPES)),
     }
 
     def __init__(
@@ -154,7 +154,7 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         spectrum : FeatureSpectrum, optional
             Made of the same F: what several fits share, so that it is computed once.
         laplacian : sparse array (N, N), optional
-            A graph of your own in place of the nearest neighbours.
+            A graph of your own in place of the nearest neighbors.
 
         Returns
         -------

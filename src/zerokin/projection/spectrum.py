@@ -13,13 +13,13 @@ from zerokin.projection.arrays import DTYPES, Array, arrays_for, row_blocks
 from zerokin.projection.graph import (
     EdgeWeights,
     check_graph_options,
-    neighbour_graph,
-    normalised_laplacian,
+    neighbor_graph,
+    normalized_laplacian,
 )
 
 
 class FeatureSpectrum:
-    """Features with the eigenvectors of FᵀF and Laplacians of their neighbour graphs.
+    """Features with the eigenvectors of FᵀF and Laplacians of their neighbor graphs.
 
     Both are the same for every layer of a hierarchy, every iteration and every (α, β, ε, γ):
     make one spectrum and give it to all the fits.
@@ -54,7 +54,7 @@ class FeatureSpectrum:
 
     _parameter_ranges: ClassVar[Ranges] = {
         "device": DEVICE,
-        "dtype": Optional(OneOf(DTYPES, said="is not one of")),
+        "dtype": Optional(OneOf(DTYPES)),
     }
 
     def __init__(self, F: np.ndarray, *, device: str = "cpu", dtype: str | None = None) -> None:
@@ -96,20 +96,20 @@ class FeatureSpectrum:
         return W if self._rows is None else self._rows @ W
 
     def laplacian(self, n_neighbors: int = 10, *, weights: EdgeWeights = "cosine") -> sp.csr_array:
-        """Return the normalised Laplacian of the neighbour graph, built on first use.
+        """Return the normalized Laplacian of the neighbor graph, built on first use.
 
         Parameters
         ----------
         n_neighbors
-            Neighbours of each sample.
+            Neighbors of each sample.
         weights
-            Weight of an edge: see `neighbour_graph`.
+            Weight of an edge: see `neighbor_graph`.
         """
         check_graph_options(n_neighbors, weights)
         key = (int(n_neighbors), weights)
         if key not in self._laplacians:
-            graph = neighbour_graph(self.features, n_neighbors, weights=weights, device=self.device)
-            self._laplacians[key] = normalised_laplacian(graph)
+            graph = neighbor_graph(self.features, n_neighbors, weights=weights, device=self.device)
+            self._laplacians[key] = normalized_laplacian(graph)
         return self._laplacians[key]
 
     def holds(self, F: np.ndarray) -> bool:

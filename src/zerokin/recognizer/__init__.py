@@ -1,6 +1,5 @@
 """Images in, answers out: network, classifier, classes and calibration as one thing to keep."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from zerokin.aliases import former
@@ -26,9 +25,5 @@ _FORMER = {
 
 __all__ = ["ImageAnswer", "Recognizer", "UnreadableImage", "fit_recognizer"]
 
-
-def __getattr__(name: str) -> object:
-    # Loaded on first use: torch would slow down every command that needs no network.
-    if name not in _HOMES:
-        return former(__name__, _FORMER)(name)
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+# Loaded on first use: torch would slow down every command that needs no network.
+__getattr__ = former(__name__, _FORMER, homes=_HOMES)

@@ -1,10 +1,10 @@
-"""From features of pictures to answers, with whatever the calibration knows."""
+"""From features to answers, with whatever the calibration knows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
 from zerokin.classifiers.explanation import nearest_kin
 from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassifier
+from zerokin.declared import Count, Declared, Share
 from zerokin.errors import InvalidInput
-from zerokin.parameters import Integer, Optional, Ranges, Real, Unchecked, check_parameters
-from zerokin.recognizer.confidence import NONE_OF_THESE
+from zerokin.parameters import Real, Unchecked
 from zerokin.recognizer.confidence.ancestors import find_ancestors
 from zerokin.recognizer.confidence.confidence import probabilities
 from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.novelty import typicality
 from zerokin.recognizer.confidence.selective_prediction import (
     ANYTHING,
-    SHARE,
+    NONE_OF_THESE,
     SelectiveAnswers,
     predict_selectively,
 )
@@ -31,16 +31,19 @@ from zerokin.recognizer.image_answer import (
     RankedClass,
     SelectiveAnswer,
     Superclass,
+    UnreadableImage,
 )
 
 Values = NDArray[np.float64]
 Positions = NDArray[np.int64]
 Calibrations = Mapping[str, ConfidenceModel]
+# Far beyond the scores, differences between classes drown in rounding.
+UnseenBias = Annotated[float, Real(-100, 100)]
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked about pictures.
+class Question(Declared):
+    """What is asked about images.
 
     Parameters
     ----------
@@ -54,25 +57,16 @@ class Question:
         Added to the scores of unseen classes: above 0 they are named more often.
     """
 
-    candidates: Candidates = "all"
-    k: int = 5
-    max_risk: float | None = None
-    unseen_bias: float = 0.0
-
-    _parameter_ranges: ClassVar[Ranges] = {
-        "candidates": Unchecked("candidate_positions, which knows the classes"),
-        "k": Integer(1),
-        "max_risk": Optional(SHARE),
-        # Far beyond the scores, differences between classes drown in rounding.
-        "unseen_bias": Real(-100, 100, words="be a finite number from -100 to 100"),
-    }
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    candidates: Annotated[Candidates, Unchecked("candidate_positions, which knows the classes")] = (
+        "all"
+    )
+    k: Count = 5
+    max_risk: Share | None = None
+    unseen_bias: UnseenBias = 0.0
 
 
 class Answerer:
-    """Answers one question about any number of pictures.
+    """Answers one question about any number of images.
 
     Parameters
     ----------
@@ -81,9 +75,9 @@ class Answerer:
     calibrations
         By what the candidates were when they were learned: ``"all"`` and ``"unseen"``, or none.
     question
-        What is asked; checked here, before any picture is read.
+        What is asked; checked here, before any image is read.
     examples
-        JPEG pictures of seen classes by name.
+        JPEG images of seen classes by name.
     """
 
     def __init__(
@@ -105,17 +99,28 @@ class Answerer:
                 "max_risk needs calibrated answers, which this recognizer has not: it was fitted "
                 "with too few seen classes, or without calibration"
             )
-        self.names: list[str] = [str(name) for name in classifier.classes_]
+        # By layer, the classes being layer 0; made once, since a tree names its nodes when asked.
+        tree = classifier.hierarchy_
+        self.names = [[str(name) for name in classifier.classes_]]
+        if tree is not None:
+            self.names += [list(tree.node_names(1 + at)) for at in range(tree.n_layers)]
 
-    def answer(self, features: Any, pictures: Sequence[str]) -> list[ImageAnswer]:
-        """Return an answer for every row of features (n, d_f).
+    def answer_each(
+        self, features: Any, samples: Sequence[str]
+    ) -> Iterator[ImageAnswer | UnreadableImage]:
+        """Yield an answer for every row of features (n, d_f), or why it cannot be scored."""
+        for row, name in enumerate(samples):
+            try:
+                yield self.answer(features[row : row + 1], name)
+            except InvalidInput as error:
+                yield UnreadableImage(name, f"sample {name} cannot be scored ({error})")
+
+    def answer(self, features: Any, sample: str) -> ImageAnswer:
+        """Return the answer for one row of features (1, d_f).
 
         Row by row: products of matrices round otherwise in other company, and an answer is to be
         the same to the last bit whatever else is asked.
         """
-        return [self._answer(features[i : i + 1], name) for i, name in enumerate(pictures)]
-
-    def _answer(self, features: Any, picture: str) -> ImageAnswer:
         _, everything = self.model._candidate_scores(features, "all")
         biased = everything + self.question.unseen_bias * ~self.seen
         scores = biased[:, self.chosen]
@@ -130,7 +135,7 @@ class Answerer:
             shares = probabilities(scores, self.calibration.temperature)
         novel = bool(self._novel(everything)[0])
         return ImageAnswer(
-            image=picture,
+            image=sample,
             ranked=self._ranked(order, scores[0], None if shares is None else shares[0]),
             superclasses=self._superclasses(scores, shares),
             selective=self._named(self._select(scores), out_of_distribution=novel),
@@ -158,12 +163,7 @@ class Answerer:
         if out_of_distribution:
             return SelectiveAnswer(NONE_OF_THESE, None, None, None)
         layer, node = int(given.layer[0]), int(given.node[0])
-        tree = self.model.hierarchy_
-        top = 0 if tree is None else tree.n_layers
-        if layer > top:
-            name = ANYTHING
-        else:
-            name = self.names[node] if layer == 0 else tree.node_names(layer)[node]  # type: ignore[union-attr]
+        name = self.names[layer][node] if layer < len(self.names) else ANYTHING
         return SelectiveAnswer(name, layer, float(given.probability[0]), float(given.risk[0]))
 
     def _ranked(
@@ -171,7 +171,7 @@ class Answerer:
     ) -> tuple[RankedClass, ...]:
         return tuple(
             RankedClass(
-                name=self.names[self.chosen[column]],
+                name=self.names[0][self.chosen[column]],
                 score=float(scores[column]),
                 probability=None if shares is None else float(shares[column]),
                 seen=bool(self.seen[self.chosen[column]]),
@@ -191,7 +191,7 @@ class Answerer:
         steps = find_ancestors(given, tree, self.chosen)
         return tuple(
             Superclass(
-                name=tree.node_names(layer)[steps.node[layer, 0]],
+                name=self.names[layer][steps.node[layer, 0]],
                 layer=layer,
                 probability=None if shares is None else float(steps.probability[layer, 0]),
             )

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zerokin._version import __version__
+from zerokin.classifiers.serialization import CONFIG
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import naming, read_versioned
 from zerokin.recognizer.generation_files import (
@@ -256,6 +257,11 @@ def refuse_other_content(folder: Path) -> None:
     if not folder.exists() or is_bundle(folder):
         return
     other = [path.name for path in folder.iterdir() if not _is_ours(path.name)]
+    if CONFIG in other:
+        raise InvalidInput(
+            f"{folder} is a classifier of an earlier version, which is only read: write a bundle "
+            "into another folder with zerokin fit, or with Recognizer.load and save"
+        )
     if other:
         raise InvalidInput(f"{folder} holds something else than a bundle: choose another folder")
 

@@ -50,7 +50,7 @@ class SelectiveAnswer:
 
 @dataclass(frozen=True)
 class Kin:
-    """A seen class near the best class: cosine of their semantics, and example pictures (JPEG)."""
+    """A seen class near the best class: cosine of their semantics, and example images (JPEG)."""
 
     name: str
     similarity: float
@@ -102,7 +102,7 @@ class ImageAnswer:
         Parameters
         ----------
         examples
-            Include the example pictures of kin as ``data:`` addresses; otherwise they are left out.
+            Include the example images of kin as ``data:`` addresses; otherwise they are left out.
 
         Examples
         --------
@@ -143,7 +143,7 @@ class UnreadableImage:
 
 
 def data_address(jpeg: bytes) -> str:
-    """Return a JPEG picture as an address that holds it whole.
+    """Return a JPEG image as an address that holds it whole.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whatever a user gives as pictures, decoded a batch at a time into squares for the network."""
+"""Whatever a user gives as images, decoded a batch at a time into squares for the network."""
 
 from __future__ import annotations
 
@@ -15,41 +15,46 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from zerokin.compute.machine import available_cores
-from zerokin.data.pictures import Pictures, decode, eight_bit_rgb
+from zerokin.data.images import Images, decode, eight_bit_rgb
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.recognizer.image_answer import UnreadableImage
 
-Picture = str | os.PathLike[str] | Image.Image | NDArray[np.uint8]
-ImageInput = Picture | Iterable[Picture] | Pictures
+OneImage = str | os.PathLike[str] | Image.Image | NDArray[np.uint8]
+ImageInput = OneImage | Iterable[OneImage] | Images
 Frame = Callable[[Image.Image], NDArray[np.uint8]]
 
 
 @dataclass(frozen=True)
 class Named:
-    """A picture still to be loaded, and what it is called in answers and messages."""
+    """An image still to be loaded, and what it is called in answers and messages."""
 
     name: str
     load: Callable[[], Image.Image]
 
 
-def named_pictures(given: ImageInput) -> Iterator[Named]:
-    """Yield the pictures of an input, none of them read yet.
+def named_images(given: ImageInput) -> Iterator[Named]:
+    """Yield the images of an input, none of them read yet.
 
     Parameters
     ----------
     given
         A path, a Pillow image or an array (height, width, 3) of bytes; any iterable of these; an
-        array (N, height, width, 3); or `Pictures`.
+        array (N, height, width, 3); or `Images`.
 
     Examples
     --------
-    >>> [picture.name for picture in named_pictures(["a.jpg", np.zeros((2, 2, 3), np.uint8)])]
+    >>> [image.name for image in named_images(["a.jpg", np.zeros((2, 2, 3), np.uint8)])]
     ['a.jpg', '2']
     """
-    if isinstance(given, Pictures):
+    if isinstance(given, Images):
         for index, name in enumerate(given.names):
             yield Named(str(name), lambda index=index: given.load(index))  # type: ignore[misc]
         return
+    if isinstance(given, np.ndarray) and given.ndim < 3:
+        raise InvalidInput(
+            f"images are arrays (height, width, 3) of bytes: got {given.dtype} {given.shape}, and "
+            "features are for a recognizer that was fitted on features"
+        )
     alone = isinstance(given, str | os.PathLike | Image.Image)
     if alone or (isinstance(given, np.ndarray) and given.ndim == 3):
         given = [given]  # type: ignore[list-item]
@@ -57,26 +62,24 @@ def named_pictures(given: ImageInput) -> Iterator[Named]:
         several = iter(given)  # type: ignore[arg-type]
     except TypeError:
         raise InvalidInput(
-            f"pictures must be paths, Pillow images or arrays, not {type(given).__name__}"
+            f"images must be paths, Pillow images or arrays, not {type(given).__name__}"
         ) from None
     for number, one in enumerate(several, start=1):
         yield _named(one, number)
 
 
 def decoded_batches(
-    pictures: Iterable[Named], frame: Frame, *, batch_size: int
+    images: Iterable[Named], frame: Frame, *, batch_size: int
 ) -> Iterator[list[tuple[str, NDArray[np.uint8] | UnreadableImage]]]:
-    """Yield batches of pictures, each as a square (3, side, side) or as why it has none."""
-    if batch_size < 1:
-        raise InvalidInput(f"batch_size must be at least 1: got {batch_size}")
+    """Yield batches of images, each as a square (3, side, side) or as why it has none."""
 
-    def square(picture: Named) -> tuple[str, NDArray[np.uint8] | UnreadableImage]:
+    def square(image: Named) -> tuple[str, NDArray[np.uint8] | UnreadableImage]:
         try:
-            return picture.name, frame(picture.load())
+            return image.name, frame(image.load())
         except ZerokinError as error:
-            return picture.name, UnreadableImage(picture.name, str(error))
+            return image.name, UnreadableImage(image.name, str(error))
 
-    waiting = iter(pictures)
+    waiting = iter(images)
     with ThreadPoolExecutor(available_cores()) as pool:
         while batch := list(islice(waiting, batch_size)):
             yield list(pool.map(square, batch))
@@ -93,7 +96,7 @@ def _named(one: Any, number: int) -> Named:
     if isinstance(one, np.ndarray):
         return Named(str(number), lambda: _from_array(one, number))
     raise InvalidInput(
-        f"picture {number} is a {type(one).__name__}: give a path, a Pillow image or an array"
+        f"image {number} is a {type(one).__name__}: give a path, a Pillow image or an array"
     )
 
 
@@ -101,24 +104,24 @@ def _from_file(path: Path) -> Image.Image:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InvalidInput(f"cannot read picture {path}: {error.strerror}") from error
+        raise InvalidInput(f"cannot read image {path}: {error.strerror}") from error
     except ValueError as error:  # a zero byte in the name
-        raise InvalidInput(f"cannot read picture {str(path)!r}: {error}") from error
+        raise InvalidInput(f"cannot read image {str(path)!r}: {error}") from error
     return decode(content, str(path))
 
 
-def _from_image(picture: Image.Image, name: str) -> Image.Image:
+def _from_image(image: Image.Image, name: str) -> Image.Image:
     try:
-        return eight_bit_rgb(ImageOps.exif_transpose(picture))
+        return eight_bit_rgb(ImageOps.exif_transpose(image))
     # Pillow decodes on first use, and its decoders raise many kinds on damaged input.
     except Exception as error:
-        raise InvalidInput(f"picture {name} cannot be decoded ({error})") from error
+        raise InvalidInput(f"image {name} cannot be decoded ({error})") from error
 
 
 def _from_array(pixels: NDArray[Any], number: int) -> Image.Image:
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size:
         raise InvalidInput(
-            f"picture {number} must be uint8 of shape (height, width, 3): "
+            f"image {number} must be uint8 of shape (height, width, 3): "
             f"got {pixels.dtype} {pixels.shape}"
         )
     return Image.fromarray(np.ascontiguousarray(pixels))

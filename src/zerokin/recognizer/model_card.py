@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     from zerokin.recognizer.recognizer import Recognizer
 
 NAMES_SHOWN = 60
-NO_LICENCE = (
-    "To be filled in by whoever passes this on: the licence of the pictures, of the network's "
-    "first weights, and of this bundle."
+TO_FILL_IN = "To be filled in by whoever passes this on:"
+NO_LICENSE = (
+    f"{TO_FILL_IN} the license of the images, of the network's first weights, and of this bundle."
 )
-LICENCE = re.compile(r"^## Licence\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+LICENSE = re.compile(r"^## Licen[cs]e\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
 
 def model_card(recognizer: Recognizer) -> str:
     """Return the card of a recognizer in Markdown."""
+    of_features = recognizer.takes == "features"
     parts = [
         f"# {_plain(recognizer.about.get('name', 'Recognizer'))}: a zerokin recognizer",
         *_what(recognizer),
@@ -28,27 +29,27 @@ def model_card(recognizer: Recognizer) -> str:
         *_training(recognizer.about),
         *_measured(recognizer.metrics),
         *_limits(recognizer),
-        "## Licence",
-        str(recognizer.about.get("licence") or NO_LICENCE),
+        "## License",
+        str(recognizer.about.get("license") or NO_LICENSE),
         "## Use",
-        "    zerokin predict THIS_FOLDER picture.jpg …\n"
+        f"    zerokin predict THIS_FOLDER {'features.npy' if of_features else 'image.jpg'} …\n"
         '    zerokin add-class THIS_FOLDER "a new class" --attributes "…"',
         "Everything here is safetensors, JSON, CSV and JPEG: nothing is executed when loaded.",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def filled_in_licence(card: str) -> str | None:
-    r"""Return what somebody wrote under *Licence* in a card; None if that is still to be done.
+def filled_in_license(card: str) -> str | None:
+    r"""Return what somebody wrote under *License* in a card; None if that is still to be done.
 
     Examples
     --------
-    >>> filled_in_licence("# Birds\n\n## Licence\n\nCC BY 4.0\n\n## Use\n")
+    >>> filled_in_license("# Birds\n\n## License\n\nCC BY 4.0\n\n## Use\n")
     'CC BY 4.0'
     """
-    found = LICENCE.search(card)
+    found = LICENSE.search(card)
     text = "" if found is None else found[1].strip()
-    return None if text in ("", NO_LICENCE) else text
+    return None if not text or text.startswith(TO_FILL_IN) else text
 
 
 def _what(recognizer: Recognizer) -> Iterator[str]:
@@ -65,23 +66,32 @@ def _what(recognizer: Recognizer) -> Iterator[str]:
         else f"{' > '.join(map(str, reversed(tree.sizes)))} superclasses"
     )
     yield (
-        f"Names {len(seen)} classes it has seen pictures of and {len(unseen)} it has not, "
+        f"Names {len(seen)} classes it has seen samples of and {len(unseen)} it has not, "
         f"which are known by {_plain(recognizer.classes.semantics_source)} ({groups} from the top)."
     )
+    if recognizer.takes == "features":
+        yield (
+            "It holds no network: it takes features, "
+            f"{recognizer.classifier.n_features_in_:,} numbers for a sample, which must be read as "
+            "those it was fitted on."
+        )
     yield f"Seen: {_plain(listing(seen, most=NAMES_SHOWN))}."
     yield f"Unseen: {_plain(listing(unseen, most=NAMES_SHOWN)) or 'none'}."
 
 
 def _data(recognizer: Recognizer) -> Iterator[str]:
     about = recognizer.about
+    # Earlier versions called them otherwise.
+    called = ("training_samples", "training_images", "training_pictures")
+    trained = [about[name] for name in called if name in about]
     yield "## Data"
     yield (
-        f"{_plain(about.get('data', 'not recorded'))}. Training pictures: "
-        f"{about.get('training_pictures', 'not recorded')}. Split: "
+        f"{_plain(about.get('data', 'not recorded'))}. Training samples: "
+        f"{trained[0] if trained else 'not recorded'}. Split: "
         f"{_plain(about.get('split', 'not recorded'))}."
     )
     if about.get("examples"):
-        yield f"It holds {about['examples']} small training pictures as examples of seen classes."
+        yield f"It holds {about['examples']} small training images as examples of seen classes."
 
 
 def _training(about: Mapping[str, Any]) -> Iterator[str]:
@@ -102,21 +112,21 @@ def _measured(metrics: Mapping[str, Any]) -> Iterator[str]:
         )
         yield _table(validation)
     if test:
-        yield "On test pictures, looked at once, after everything was chosen (per-class top-1, %):"
+        yield "On test samples, looked at once, after everything was chosen (per-class top-1, %):"
         yield _table(test)
     else:
-        yield "There were no test pictures of unseen classes: nobody knows how well they are named."
+        yield "There were no test samples of unseen classes: nobody knows how well they are named."
 
 
 def _limits(recognizer: Recognizer) -> Iterator[str]:
     yield "## Limits"
     yield (
-        "- It always ranks the classes it knows. Pictures of something else are told apart only "
+        "- It always ranks the classes it knows. Samples of something else are told apart only "
         'roughly ("none of these").\n'
         "- Unseen classes are named by what was said of them: where that is wrong or misses what "
         "sets them apart, so are the answers.\n"
-        "- Pictures unlike the training pictures (another camera, another season, drawings) are "
-        "named worse than the figures above say."
+        "- Samples unlike those of training (another camera, another season, drawings) are named "
+        "worse than the figures above say."
     )
     if not recognizer.calibrations:
         yield "- Answers carry no probabilities: there was too little to learn them from."

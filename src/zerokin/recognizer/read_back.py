@@ -11,6 +11,7 @@ from zerokin.recognizer.answering import Answerer, Question
 
 if TYPE_CHECKING:
     from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+    from zerokin.features.feature_learner import FeatureLearner
     from zerokin.recognizer.recognizer import Recognizer
 
 
@@ -31,10 +32,12 @@ def refuse_difference(read: Recognizer, meant: Recognizer) -> None:
         raise ValueError("its calibration differs")
     names = meant.classes.names
     if any(read.examples(name) != meant.examples(name) for name in names):
-        raise ValueError("its example pictures differ")
+        raise ValueError("its example images differ")
     if read.learner is not meant.learner:
-        _refuse_other_weights(read, meant)
-    sample = _sample(meant.classifier.n_features_in_)
+        _refuse_other_weights(read.learner, meant.learner)
+    # Such as no image has, but every network could give.
+    width = meant.classifier.n_features_in_
+    sample = np.random.default_rng(0).standard_normal((1, width), dtype=np.float32)
     now, before = _scores(read.classifier, sample), _scores(meant.classifier, sample)
     if not np.isfinite(now).all():
         at = int(np.flatnonzero(~np.isfinite(now[0]))[0])
@@ -42,24 +45,20 @@ def refuse_difference(read: Recognizer, meant: Recognizer) -> None:
     # Sums over arrays that lie otherwise in memory may be rounded otherwise.
     if not np.allclose(now, before, rtol=1e-9, atol=1e-9):
         raise ValueError("its scores differ")
-    Answerer(read.classifier, read.calibrations, Question(), {}).answer(sample, ["a sample"])
-
-
-def _sample(width: int) -> NDArray[np.float32]:
-    """Return features (1, d_f) such as no picture has, but every network could give."""
-    return np.random.default_rng(0).standard_normal((1, width), dtype=np.float32)
+    Answerer(read.classifier, read.calibrations, Question(), {}).answer(sample, "a sample")
 
 
 def _scores(model: ZeroShotClassifier, sample: NDArray[np.float32]) -> NDArray[np.float64]:
-    scores: NDArray[np.float64] = model._scores(model._normalised(sample))
+    scores: NDArray[np.float64] = model._scores(model._normalized(sample))
     return scores
 
 
-def _refuse_other_weights(read: Recognizer, meant: Recognizer) -> None:
+def _refuse_other_weights(read: FeatureLearner | None, meant: FeatureLearner | None) -> None:
     import torch
 
-    before = meant.learner.network_.state_dict()
-    now = read.learner.network_.state_dict()
+    if read is None or meant is None:
+        raise ValueError("its network is missing, or should not be there")
+    before, now = meant.network_.state_dict(), read.network_.state_dict()
     if now.keys() != before.keys() or not all(
         torch.equal(now[name].cpu(), before[name].cpu()) for name in now
     ):

@@ -1,4 +1,4 @@
-"""`Recognizer`: pictures in, answers out."""
+"""`Recognizer`: images or features in, answers out."""
 
 from __future__ import annotations
 
@@ -8,29 +8,28 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zerokin.aliases import accept_old_names
+from zerokin.aliases import ReadingSaved, accept_old_names
 from zerokin.class_names import checked_name, checked_text
 from zerokin.classifiers.removal import without_class
 from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassifier
 from zerokin.data.classes import ClassTable
+from zerokin.data.resizing import resize_to_square
 from zerokin.errors import InvalidInput, ZerokinWarning
-from zerokin.features.input import resize_to_square
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.recognizer.answering import Answerer, Calibrations, Question
 from zerokin.recognizer.class_notes import class_notes
 from zerokin.recognizer.class_vectors import class_vector
 from zerokin.recognizer.examples import Examples
+from zerokin.recognizer.feature_input import FeatureInput, feature_batches
 from zerokin.recognizer.image_answer import ImageAnswer, UnreadableImage
-from zerokin.recognizer.image_input import ImageInput, decoded_batches, named_pictures
+from zerokin.recognizer.image_input import ImageInput, decoded_batches, named_images
 
 if TYPE_CHECKING:
-    from PIL import Image
-
     from zerokin.features.feature_learner import FeatureLearner
 
 BATCH_SIZE = 32
@@ -46,22 +45,22 @@ class Known:
 
 @accept_old_names({"recognise": "recognize", "recognise_stream": "recognize_stream"})
 class Recognizer:
-    """Name what pictures show, classes without any picture included.
+    """Name what images show or features tell, classes without any sample included.
 
     Made by `fit_recognizer`, or read with `load`.
 
     Parameters
     ----------
     learner
-        The network and how pictures are shown to it, fitted.
+        The network and how images are shown to it, fitted; None for a recognizer of features.
     classifier
-        Fitted on the network's features.
+        Fitted on the network's features, or on those of the data.
     classes
         Names and semantics in the classifier's order.
     calibrations
         How far answers can be trusted, by candidates: ``"all"`` and ``"unseen"``; may be empty.
     examples
-        Small JPEG pictures of seen classes by name.
+        Small JPEG images of seen classes by name.
     metrics, about
         What was measured, and what it was made from: plain data for JSON.
 
@@ -74,7 +73,7 @@ class Recognizer:
 
     def __init__(
         self,
-        learner: FeatureLearner,
+        learner: FeatureLearner | None,
         classifier: ZeroShotClassifier,
         classes: ClassTable,
         *,
@@ -99,6 +98,11 @@ class Recognizer:
         return f"<Recognizer: {seen} seen and {len(self.classes) - seen} unseen classes>"
 
     @property
+    def takes(self) -> Literal["images", "features"]:
+        """What is recognized: images where there is a network, features where there is none."""
+        return "features" if self.learner is None else "images"
+
+    @property
     def classifier(self) -> ZeroShotClassifier:
         """The classifier of features."""
         return self._known.classifier
@@ -120,25 +124,26 @@ class Recognizer:
         return tree
 
     def examples(self, name: str) -> tuple[bytes, ...]:
-        """Return small JPEG pictures of a class; none for unseen ones."""
+        """Return small JPEG images of a class; none for unseen ones."""
         self.classes.index(name)
         return tuple(self._examples.get(name, ()))
 
     def recognize(
         self,
-        pictures: ImageInput,
+        samples: ImageInput | FeatureInput,
         *,
         candidates: Candidates = "all",
         k: int = 5,
         max_risk: float | None = None,
         unseen_bias: float = 0.0,
     ) -> list[ImageAnswer]:
-        """Return an answer for every picture; one that cannot be read stops with its name.
+        """Return an answer for every sample; one that cannot be read stops with its name.
 
         Parameters
         ----------
-        pictures
-            Paths, Pillow images or arrays (height, width, 3), one or several; or `Pictures`.
+        samples
+            Paths, Pillow images or arrays (height, width, 3), one or several; or `Images`.
+            Without a network, features: an array (n, d_f), one row (d_f,), or a `FeatureFile`.
         candidates
             ``"all"``, ``"seen"``, ``"unseen"``, or a list of class names.
         k
@@ -150,11 +155,7 @@ class Recognizer:
         """
         answers = []
         for answer in self.recognize_stream(
-            pictures,
-            candidates=candidates,
-            k=k,
-            max_risk=max_risk,
-            unseen_bias=unseen_bias,
+            samples, candidates=candidates, k=k, max_risk=max_risk, unseen_bias=unseen_bias
         ):
             if isinstance(answer, UnreadableImage):
                 raise InvalidInput(answer.error)
@@ -163,7 +164,7 @@ class Recognizer:
 
     def recognize_stream(
         self,
-        pictures: ImageInput,
+        samples: ImageInput | FeatureInput,
         *,
         candidates: Candidates = "all",
         k: int = 5,
@@ -171,33 +172,43 @@ class Recognizer:
         unseen_bias: float = 0.0,
         batch_size: int = BATCH_SIZE,
     ) -> Iterator[ImageAnswer | UnreadableImage]:
-        """Yield answers in the order of the pictures, however many there are.
+        """Yield answers in the order of the samples, however many there are.
 
-        Pictures are read as they are needed, ``batch_size`` at a time. One that cannot be read
+        Samples are read as they are needed, ``batch_size`` at a time. One that cannot be read
         yields an `UnreadableImage`, and the others are still answered. The other parameters are
         those of `recognize`.
         """
+        if batch_size < 1:
+            raise InvalidInput(f"batch_size must be at least 1: got {batch_size}")
         question = Question(candidates, k, max_risk, unseen_bias)
         known = self._known
         answerer = Answerer(known.classifier, self.calibrations, question, self._examples)
-        return self._stream(pictures, answerer, batch_size)
+        return self._stream(samples, answerer, batch_size)
 
     def _stream(
-        self, pictures: ImageInput, answerer: Answerer, batch_size: int
+        self, samples: ImageInput | FeatureInput, answerer: Answerer, batch_size: int
     ) -> Iterator[ImageAnswer | UnreadableImage]:
-        batches = decoded_batches(named_pictures(pictures), self._frame, batch_size=batch_size)
+        learner = self.learner
+        if learner is None:
+            width = self.classifier.n_features_in_
+            batches = feature_batches(samples, width, batch_size=batch_size)  # type: ignore[arg-type]
+        else:
+            settings = learner.settings
+            batches = decoded_batches(
+                named_images(samples),  # type: ignore[arg-type]
+                lambda image: resize_to_square(image, learner.cache_size, settings.resize_mode),
+                batch_size=batch_size,
+            )
         for batch in batches:
             readable = [(name, at) for name, at in batch if isinstance(at, np.ndarray)]
-            answers: Iterator[ImageAnswer] = iter(())
+            answers: Iterator[ImageAnswer | UnreadableImage] = iter(())
             if readable:
-                squares = np.stack([square for _, square in readable])
-                features = self.learner.transform(squares.transpose(0, 2, 3, 1))
-                answers = iter(answerer.answer(features, [name for name, _ in readable]))
+                features = np.stack([row for _, row in readable])
+                if learner is not None:
+                    features = learner.transform(features.transpose(0, 2, 3, 1))
+                answers = iter(answerer.answer_each(features, [name for name, _ in readable]))
             for _, at in batch:
                 yield at if isinstance(at, UnreadableImage) else next(answers)
-
-    def _frame(self, picture: Image.Image) -> NDArray[np.uint8]:
-        return resize_to_square(picture, self.learner.cache_size, self.learner.settings.resize_mode)
 
     def add_class(
         self,
@@ -254,8 +265,8 @@ class Recognizer:
             position = int(known.classes.index(name)[0])
             if position in known.classifier.seen_:
                 raise InvalidInput(
-                    f"{name!r} was seen in training, so the network and the classifier have "
-                    "learned from it: fit without it, or leave it out of the candidates"
+                    f"{name!r} was seen in training, so it cannot be forgotten: fit without it, or "
+                    "leave it out of the candidates"
                 )
             kept = np.delete(np.arange(len(known.classes)), position)
             smaller = without_class(known.classifier, position)
@@ -304,4 +315,5 @@ class Recognizer:
         """
         from zerokin.recognizer.serialization import undo_recognizer
 
-        return undo_recognizer(cls, folder, device=device)
+        with ReadingSaved(cls.__name__, folder):
+            return undo_recognizer(cls, folder, device=device)

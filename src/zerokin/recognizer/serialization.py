@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zerokin._version import __version__
+from zerokin.aliases import ReadingSaved
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.classes import BESIDE, ClassTable
 from zerokin.errors import InvalidInput, ZerokinError
@@ -25,8 +26,9 @@ from zerokin.recognizer.atomic_bundle import (
     write_generation,
 )
 from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
+from zerokin.recognizer.former_classifier import is_former_classifier, read_former_classifier
 from zerokin.recognizer.generation_files import same_files
-from zerokin.recognizer.model_card import filled_in_licence, model_card
+from zerokin.recognizer.model_card import filled_in_license, model_card
 from zerokin.recognizer.read_back import refuse_difference
 
 if TYPE_CHECKING:
@@ -59,8 +61,9 @@ def read_back(recognizer: Recognizer, root: Path, *, former: Path | None = None)
     """Refuse what was written if it does not open, or answers otherwise than the recognizer."""
     try:
         # A network that was linked is the one that is in memory: reading it would tell nothing.
-        same = former is not None and same_files(root / NETWORK, former / NETWORK)
-        learner = recognizer.learner if same else None
+        learner = recognizer.learner
+        if learner and (former is None or not same_files(root / NETWORK, former / NETWORK)):
+            learner = None
         found = read_parts(type(recognizer), root, device="cpu", learner=learner)
         refuse_difference(found, recognizer)
     # Whatever goes wrong here would go wrong for whoever opens the bundle.
@@ -77,12 +80,13 @@ def fill(recognizer: Recognizer, root: Path, *, former: Path | None = None) -> N
     Weights that are the same in the former generation are linked from the start: a change needs no
     room for a second network, not even for a while.
     """
-    from zerokin.features.serialization import write_features
-
     classes, seen = recognizer.classes, recognizer.seen
-    write_features(
-        recognizer.learner, root / NETWORK, former=None if former is None else former / NETWORK
-    )
+    if recognizer.learner is not None:
+        from zerokin.features.serialization import write_features
+
+        write_features(
+            recognizer.learner, root / NETWORK, former=None if former is None else former / NETWORK
+        )
     recognizer.classifier.save(root / CLASSIFIER)
     (root / CLASSES).write_text(classes_csv(classes, seen.tolist()), encoding="utf-8", newline="")
     about = {
@@ -91,6 +95,7 @@ def fill(recognizer: Recognizer, root: Path, *, former: Path | None = None) -> N
         "text_encoder": classes.text_encoder,
         "has_vectors": classes.vectors is not None and classes.attribute_names is not None,
         "has_descriptions": classes.descriptions is not None,
+        "has_network": recognizer.learner is not None,
         "about": recognizer.about,
     }
     _write_json(root / ABOUT, about)
@@ -105,9 +110,12 @@ def read_recognizer(
     kind: type[Recognizer], folder: str | os.PathLike[str], *, device: str | None = None
 ) -> Recognizer:
     """Read a bundle, refusing whatever is damaged or does not fit together."""
-    recognizer, generation = read_generation(
-        folder, lambda root: read_parts(kind, root, device=device)
-    )
+    if is_former_classifier(folder):
+        return read_former_classifier(kind, Path(folder))
+    with ReadingSaved(kind.__name__, folder):
+        recognizer, generation = read_generation(
+            folder, lambda root: read_parts(kind, root, device=device)
+        )
     recognizer._origin = (str(Path(folder).resolve()), generation)
     return recognizer
 
@@ -135,7 +143,8 @@ def read_parts(
     """Read what `fill` wrote; the network, too, unless it is known already."""
     about = _read_json(root / ABOUT)
     classifier = ZeroShotClassifier.load(root / CLASSIFIER)
-    if learner is None:
+    # Bundles of earlier versions, which do not say so, hold a network.
+    if learner is None and about.get("has_network") is not False:
         from zerokin.features.feature_learner import FeatureLearner
 
         learner = FeatureLearner.load(root / NETWORK, device=device)
@@ -148,9 +157,9 @@ def read_parts(
         metrics=_read_json(root / METRICS),
         about=about.get("about") if isinstance(about.get("about"), dict) else {},
     )
-    licence = filled_in_licence((root / CARD).read_text(encoding="utf-8", errors="replace"))
-    if licence is not None:
-        recognizer.about["licence"] = licence
+    terms = filled_in_license((root / CARD).read_text(encoding="utf-8", errors="replace"))
+    if terms is not None:
+        recognizer.about["license"] = terms
     _refuse_misfits(recognizer, root)
     return recognizer
 
@@ -251,7 +260,7 @@ def _read_calibrations(path: Path) -> dict[str, ConfidenceModel]:
 
 
 def _write_examples(recognizer: Recognizer, folder: Path) -> None:
-    """Write example pictures under numbers: names of classes may hold anything."""
+    """Write example images under numbers: names of classes may hold anything."""
     folder.mkdir()
     index: dict[str, list[str]] = {}
     number = 0
@@ -272,18 +281,20 @@ def _read_examples(folder: Path) -> dict[str, tuple[bytes, ...]]:
         }
     except (KeyError, TypeError, OSError) as error:
         raise InvalidInput(
-            f"{folder / INDEX} names a picture that is not there ({error})"
+            f"{folder / INDEX} names an image that is not there ({error})"
         ) from error
 
 
 def _refuse_misfits(recognizer: Recognizer, root: Path) -> None:
-    from zerokin.features.reading import reading_width
+    if recognizer.learner is not None:
+        from zerokin.features.reading import reading_width
 
-    given, taken = reading_width(recognizer.learner.network_), recognizer.classifier.n_features_in_
-    if given != taken:
-        raise InvalidInput(
-            f"{root}: the network gives {given} features, but the classifier takes {taken}"
-        )
+        given = reading_width(recognizer.learner.network_)
+        taken = recognizer.classifier.n_features_in_
+        if given != taken:
+            raise InvalidInput(
+                f"{root}: the network gives {given} features, but the classifier takes {taken}"
+            )
     tree = recognizer.hierarchy
     layers = 1 if tree is None else tree.n_layers + 1
     for kind, calibration in recognizer.calibrations.items():

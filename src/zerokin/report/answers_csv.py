@@ -1,4 +1,4 @@
-"""Answers about pictures as lines of CSV: on the command line and from the web page alike."""
+"""Answers about images as lines of CSV: on the command line and from the web page alike."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 def csv_heading(k: int) -> str:
     """Return the first line of the CSV form."""
     ranks = [f"{what}_{n + 1}" for n in range(k) for what in ("class", "probability", "score")]
-    return csv_line(["picture", "answer", "none_of_these", *ranks, "error"])
+    return csv_line(["image", "answer", "none_of_these", *ranks, "error"])
 
 
 def csv_row(answer: Any, k: int) -> str:

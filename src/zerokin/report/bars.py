@@ -1,12 +1,13 @@
-"""The picture of an ablation: a bar for every row, as long as its figure."""
+"""The image of an ablation: a bar for every row, as long as its figure."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from statistics import mean, stdev
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from zerokin.benchmark.spread import half_width95
 from zerokin.errors import InvalidInput
 from zerokin.report.comparison import COLUMNS
 from zerokin.report.figures import (
@@ -15,7 +16,7 @@ from zerokin.report.figures import (
     SEEN,
     UNSEEN,
     blank_figure,
-    checked_picture_path,
+    checked_image_path,
     shown,
     text_width,
     write_figure,
@@ -28,6 +29,7 @@ Panels = Mapping[str, Mapping[str, Sequence[float]]]
 """By heading: for every row its figure, once for each seed."""
 
 DRAWN = {
+    "standard": "unseen classes among themselves, standard split",
     "pure": "unseen classes among themselves",
     "H": "harmonic mean, all classes compete",
     "folds, pure": "validation: unseen classes among themselves",
@@ -63,7 +65,7 @@ def ablation_panels(rows: Sequence[Mapping[str, Any]]) -> Panels:
 
 
 def draw_bars(panels: Panels, path: str | os.PathLike[str], *, title: str = "") -> None:
-    """Draw panels of bars side by side, with their spread over seeds, to PNG or SVG.
+    """Draw panels of bars side by side, with their 95 % t-interval over seeds, to PNG or SVG.
 
     Parameters
     ----------
@@ -72,9 +74,9 @@ def draw_bars(panels: Panels, path: str | os.PathLike[str], *, title: str = "") 
     path
         Where to write; the suffix chooses the format.
     title
-        What the picture shows.
+        What the image shows.
     """
-    where = checked_picture_path(path)
+    where = checked_image_path(path)
     if not panels:
         raise InvalidInput("there is nothing to draw: give at least one panel")
     names = list(dict.fromkeys(name for bars in panels.values() for name in bars))
@@ -100,7 +102,7 @@ def _panel(axes: Axes, names: Sequence[str], bars: Mapping[str, Sequence[float]]
         if name not in bars:
             continue
         values = bars[name]
-        height, spread = mean(values), stdev(values) if len(values) > 1 else 0.0
+        height, spread = mean(values), half_width95(values)
         axes.barh(place, height, height=0.66, color=UNSEEN if height == best else SEEN)
         if spread:
             axes.errorbar(height, place, xerr=spread, color=INK, linewidth=1.0, capsize=2)

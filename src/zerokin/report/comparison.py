@@ -7,11 +7,11 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 from rich.table import Table
 
+from zerokin.benchmark.spread import MEANING, mean_with_spread
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.files import replacing
 from zerokin.report.tables import Lines, in_markdown, on_screen
@@ -21,10 +21,10 @@ COLUMNS = (
     ("validation", "harmonic_mean", "folds, H"),
     ("standard", "top1", "standard"),
     ("pure", "per_class_top1", "pure"),
-    ("generalised", "unseen", "U"),
-    ("generalised", "seen", "S"),
-    ("generalised", "harmonic_mean", "H"),
-    ("generalised", "ausuc", "AUSUC"),
+    ("generalized", "unseen", "U"),
+    ("generalized", "seen", "S"),
+    ("generalized", "harmonic_mean", "H"),
+    ("generalized", "ausuc", "AUSUC"),
 )
 """Columns as (setting, metric, heading), in the order in which the field writes them."""
 
@@ -32,7 +32,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def comparison_lines(rows: Rows) -> Lines:
-    """Return headings and a line per method: means over seeds, with their spread if several.
+    """Return headings and a line per method: means over seeds, with their 95 % t-interval.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def comparison_lines(rows: Rows) -> Lines:
                 for row in rows
                 if (row["method"], row["setting"]) == (method, setting) and metric in row["metrics"]
             ]
-            line.append(_cell(values, digits=3 if metric == "ausuc" else 1))
+            line.append(mean_with_spread(values, digits=3 if metric == "ausuc" else 1))
         lines.append(line)
     return Lines(["method", *(heading for _, _, heading in columns)], lines)
 
@@ -77,7 +77,11 @@ def fold_rows(rows: Rows) -> list[dict[str, Any]]:
     Lines(headings=['method', 'folds, pure', 'pure'], lines=[['x', '58.3', '61.2']])
     """
     said: dict[tuple[str, str], dict[str, Any]] = {}
-    metrics = {"pure": "per_class_top1", "generalised": "harmonic_mean"}
+    metrics = {
+        "standard": "per_class_top1",
+        "pure": "per_class_top1",
+        "generalized": "harmonic_mean",
+    }
     for row in rows:
         score = validation_score(row)
         if score is not None and row["setting"] in metrics:
@@ -93,22 +97,32 @@ def fold_rows(rows: Rows) -> list[dict[str, Any]]:
     return list(said.values())
 
 
-def _cell(values: Sequence[float], *, digits: int) -> str:
-    if not values:
-        return ""
-    if len(values) == 1:
-        return f"{values[0]:.{digits}f}"
-    return f"{mean(values):.{digits}f} ± {stdev(values):.{digits}f}"
-
-
 def screen_table(rows: Rows, title: str) -> Table:
     """Return the comparison as a table for the terminal."""
-    return on_screen(comparison_lines(rows), title)
+    table = on_screen(comparison_lines(rows), title)
+    table.caption = caption(rows) or None
+    return table
+
+
+def caption(rows: Rows) -> str:
+    """Return what ± means, where several seeds stand in a cell; nothing otherwise.
+
+    Examples
+    --------
+    >>> one = {"method": "x", "setting": "pure", "seed": 0, "metrics": {"per_class_top1": 61.2}}
+    >>> caption([one])
+    ''
+    >>> caption([one, {**one, "seed": 1}])
+    '± is the half-width of the 95 % t-interval over seeds'
+    """
+    cells = [(row["method"], row["setting"], metric) for row in rows for metric in row["metrics"]]
+    return MEANING if len(set(cells)) < len(cells) else ""
 
 
 def as_markdown(rows: Rows) -> str:
     """Return the comparison as a Markdown table."""
-    return in_markdown(comparison_lines(rows))
+    said = caption(rows)
+    return in_markdown(comparison_lines(rows)) + (f"\n{said}\n" if said else "")
 
 
 def as_latex(rows: Rows) -> str:
@@ -117,8 +131,10 @@ def as_latex(rows: Rows) -> str:
     body = "".join(
         f"{' & '.join(cells)} \\\\\n".replace("±", r"$\pm$").replace("_", r"\_") for cells in lines
     )
+    said = caption(rows)
+    about = f"% {said}\n" if said else ""
     return (
-        f"\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}\n\\hline\n"
+        f"{about}\\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}\n\\hline\n"
         f"{' & '.join(headings)} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n"
     )
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.report.figures import INK, blank_figure, checked_picture_path, shown, write_figure
-from zerokin.report.tsne_figure import COLOURS, plane
+from zerokin.report.figures import INK, blank_figure, checked_image_path, shown, write_figure
+from zerokin.report.tsne_figure import COLORS, plane
 
 ACROSS = 3
 PANEL = 3.3
@@ -28,7 +28,7 @@ def draw_feature_planes(
     random_state: int = 0,
     title: str = "",
 ) -> None:
-    """Draw what several networks make of the same samples, coloured by class, to PNG or SVG.
+    """Draw what several networks make of the same samples, colored by class, to PNG or SVG.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ def draw_feature_planes(
     random_state
         Seed of that choice and of t-SNE.
     title
-        What the picture shows.
+        What the image shows.
     """
-    where = checked_picture_path(path)
+    where = checked_image_path(path)
     if not features:
         raise InvalidInput("there is nothing to draw: give the features of at least one network")
-    if not 1 <= n_classes <= len(COLOURS):
-        raise InvalidInput(f"n_classes is {n_classes}: it must lie between 1 and {len(COLOURS)}")
+    if not 1 <= n_classes <= len(COLORS):
+        raise InvalidInput(f"n_classes is {n_classes}: it must lie between 1 and {len(COLORS)}")
     rng = np.random.default_rng(random_state)
     classes = np.sort(rng.permutation(np.unique(labels))[:n_classes])
     members = [rng.permutation(np.flatnonzero(labels == one))[:per_class] for one in classes]
     samples = np.concatenate(members)
-    colours = np.repeat(COLOURS[: len(classes)], [len(one) for one in members])
+    colors = np.repeat(COLORS[: len(classes)], [len(one) for one in members])
 
     across = min(ACROSS, len(features))
     down = ceil(len(features) / across)
@@ -69,7 +69,7 @@ def draw_feature_planes(
         side = PANEL - 0.45
         axes = figure.add_axes((left / width, bottom / height, side / width, side / height))
         points = plane(np.asarray(F[samples], dtype=np.float64), random_state)
-        axes.scatter(points[:, 0], points[:, 1], s=9, c=colours.tolist(), linewidths=0)
+        axes.scatter(points[:, 0], points[:, 1], s=9, c=colors.tolist(), linewidths=0)
         axes.set_xticks([])
         axes.set_yticks([])
         for edge in axes.spines.values():
@@ -78,7 +78,7 @@ def draw_feature_planes(
     for number, one in enumerate(classes):
         x, y = (PANEL * across + 0.2) / width, 1 - (0.75 + 0.22 * number) / height
         text = shown(names[one], most=30)
-        figure.text(x, y, "●", size=9, color=COLOURS[number])
+        figure.text(x, y, "●", size=9, color=COLORS[number])
         figure.text(x + 0.17 / width, y, text, size=8, color=INK, parse_math=False)
     if title:
         x, y = 0.15 / width, 1 - 0.28 / height

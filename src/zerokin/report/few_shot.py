@@ -31,7 +31,7 @@ def few_shot_lines(rows: Rows) -> Lines:
     Lines(headings=['method', '5-way 1-shot'], lines=[['x', '61.2 ± 0.8']])
     """
     if any("harmonic_mean" in row["metrics"] for row in rows):
-        return _generalised_lines(rows)
+        return _generalized_lines(rows)
     tasks = list(dict.fromkeys((row["metrics"]["way"], row["metrics"]["shots"]) for row in rows))
     has_hits = any("hit5" in row["metrics"] for row in rows)
     headings = ["method"]
@@ -54,7 +54,7 @@ def few_shot_lines(rows: Rows) -> Lines:
     return Lines(headings, lines)
 
 
-def _generalised_lines(rows: Rows) -> Lines:
+def _generalized_lines(rows: Rows) -> Lines:
     """Return accuracy on novel and on base classes, and their harmonic mean, for each shot."""
     shots = list(dict.fromkeys(row["metrics"]["shots"] for row in rows))
     headings = ["method", *(f"{n}-shot {name}" for n in shots for name in ("U", "S", "H"))]

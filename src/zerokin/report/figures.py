@@ -1,4 +1,4 @@
-"""What every picture of a hierarchy shares: colours, layout of classes, text and writing."""
+"""What every image of a hierarchy shares: colors, layout of classes, text and writing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Unseen = Iterable[int] | Iterable[str] | NDArray[np.bool_] | None
 
-# Blue and vermilion stay apart for every common kind of colour blindness (Okabe and Ito), and
+# Blue and vermilion stay apart for every common kind of color blindness (Okabe and Ito), and
 # markers differ as well.
 SEEN, UNSEEN, SHARED = "#0072B2", "#D55E00", "#7A6C96"
 PALE_SEEN, PALE_UNSEEN, PALE_SHARED = "#C9E1F0", "#F8D3B9", "#DFD8EA"
@@ -58,8 +58,8 @@ def unseen_share(tree: LayeredTree, layer: int, unseen: NDArray[np.bool_]) -> ND
     return np.bincount(labels, weights=unseen) / np.bincount(labels)
 
 
-def colour_of(share: float, *, pale: bool = False) -> str:
-    """Return the colour of a node: seen classes only, unseen classes only, or both."""
+def color_of(share: float, *, pale: bool = False) -> str:
+    """Return the color of a node: seen classes only, unseen classes only, or both."""
     if 0 < share < 1:
         return PALE_SHARED if pale else SHARED
     if pale:
@@ -68,7 +68,7 @@ def colour_of(share: float, *, pale: bool = False) -> str:
 
 
 def shown(name: str, *, most: int = 40) -> str:
-    """Return a name as it is printed in a picture.
+    """Return a name as it is printed in an image.
 
     Examples
     --------
@@ -118,8 +118,8 @@ def blank_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def checked_picture_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path if its suffix names a kind of picture that can be written."""
+def checked_image_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path if its suffix names a kind of image that can be written."""
     path = Path(path)
     if path.suffix.lower() not in (".png", ".svg"):
         raise InvalidInput(f"cannot draw to {path}: the name must end in .png or .svg")

@@ -52,12 +52,12 @@ def _section(name: str, rows: Sequence[Row]) -> dict[str, Any]:
     own = [row for row in rows if row["dataset"] == name]
     by_shots = [row for row in own if "shots" in row["metrics"]]
     others = [row for row in own if "shots" not in row["metrics"]]
-    generalised = [row for row in by_shots if "harmonic_mean" in row["metrics"]]
+    generalized = [row for row in by_shots if "harmonic_mean" in row["metrics"]]
     alone = [row for row in by_shots if "harmonic_mean" not in row["metrics"]]
     kinds: list[tuple[str, list[Row], Callable[[Any], Lines]]] = [
         ("zero-shot", others, comparison_lines),
         ("few-shot", alone, few_shot_ablation_lines),
-        ("generalised few-shot", generalised, few_shot_lines),
+        ("generalized few-shot", generalized, few_shot_lines),
     ]
     found = []
     for heading, part, lines in kinds:

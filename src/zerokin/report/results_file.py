@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from zerokin.aliases import CHOICES
 from zerokin.errors import InvalidInput, shown
 from zerokin.files import existing
 
 MOST = 1e9
 ONE_FIGURE, HARMONIC = ("top1", "way"), ("unseen", "seen", "harmonic_mean", "ci95")
-"""What the tables of few-shot recognition show, and of generalised few-shot recognition."""
+"""What the tables of few-shot recognition show, and of generalized few-shot recognition."""
 WRITERS = "zerokin evaluate --json, compare --out or ablation write such a file"
 
 
@@ -35,6 +36,8 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         problem = _problem(row)
         if problem:
             raise InvalidInput(f"{file}, row {number}: {problem}; {WRITERS}")
+        # As the rows of earlier versions say it.
+        row["setting"] = CHOICES["--setting"].get(row["setting"], row["setting"])
     return content
 
 

@@ -1,4 +1,4 @@
-"""The picture of risk against what answers say."""
+"""The image of risk against what answers say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zerokin.report.figures import (
     SHARED,
     UNSEEN,
     blank_figure,
-    checked_picture_path,
+    checked_image_path,
     write_figure,
 )
 
@@ -37,22 +37,22 @@ def draw_risk_coverage(
     path
         Where to write; the suffix chooses the format.
     title
-        What the picture shows.
+        What the image shows.
     """
-    where = checked_picture_path(path)
+    where = checked_image_path(path)
     if not 1 <= len(curves) <= len(STYLES):
         raise InvalidInput(f"one to {len(STYLES)} curves can be drawn: got {len(curves)}")
     figure = blank_figure(9.6, 4.2)
     panels = figure.subplots(1, len(PANELS), sharey=True)
     highest = max(100 * curve.risk.max() for curve in curves.values())
     for axes, (over, label) in zip(panels, PANELS, strict=True):
-        for (name, curve), (colour, line) in zip(curves.items(), STYLES, strict=False):
+        for (name, curve), (color, line) in zip(curves.items(), STYLES, strict=False):
             x = getattr(curve, over)
             said = x > 0
             axes.plot(
                 x[said],
                 100 * curve.risk[said],
-                color=colour,
+                color=color,
                 linestyle=line,
                 linewidth=1.8,
                 label=f"{name} (area {100 * curve.area(over):.1f})",  # type: ignore[arg-type]

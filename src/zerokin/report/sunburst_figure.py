@@ -20,8 +20,8 @@ from zerokin.report.figures import (
     UNSEEN,
     Unseen,
     blank_figure,
-    checked_picture_path,
-    colour_of,
+    checked_image_path,
+    color_of,
     leaf_order,
     node_spans,
     shown,
@@ -35,7 +35,7 @@ from zerokin.report.figures import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HOLE = 0.7  # inches from the centre to the first ring
+HOLE = 0.7  # inches from the center to the first ring
 CLASS_RING = 0.22
 
 
@@ -46,26 +46,26 @@ def draw_sunburst(
     *,
     title: str | None = None,
 ) -> None:
-    """Draw a hierarchy as rings around a centre.
+    """Draw a hierarchy as rings around a center.
 
     Parameters
     ----------
     tree
         The hierarchy.
     path
-        Picture to write, ``.png`` or ``.svg``.
+        Image to write, ``.png`` or ``.svg``.
     unseen
         Unseen classes: a boolean mask (C,), indices or names.
     title
         Heading; by default what the hierarchy holds.
     """
-    path = checked_picture_path(path)
+    path = checked_image_path(path)
     mask = unseen_mask(tree, unseen)
-    labelled = tree.n_classes <= MOST_LABELS
+    labeled = tree.n_classes <= MOST_LABELS
     # Wide enough that class names of a legible size fit around the rim.
     radius = max(2.6 + 0.3 * tree.n_layers, min(tree.n_classes, MOST_LABELS) * 0.125 / (2 * pi))
     size = min(8.5, 0.86 * 72 * 2 * pi * radius / tree.n_classes)
-    left, right, bottom, top = _extent(tree, radius, size if labelled else None)
+    left, right, bottom, top = _extent(tree, radius, size if labeled else None)
     figure = blank_figure(right - left, top - bottom)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
@@ -76,7 +76,7 @@ def draw_sunburst(
     for layer in range(tree.n_layers, 0, -1):
         inner = HOLE + (tree.n_layers - layer) * ring
         _ring(axes, tree, layer, mask, inner, inner + ring)
-    _class_ring(axes, tree, mask, radius, size if labelled else None)
+    _class_ring(axes, tree, mask, radius, size if labeled else None)
     axes.text(0, 0, f"{tree.n_classes}\nclasses", size=11, color=INK, ha="center", va="center")
     heading = title if title is not None else summary(tree, mask)
     axes.text(
@@ -112,7 +112,7 @@ def _extent(
 
 
 def _wedge(
-    axes: Axes, span: tuple[float, float], n: int, inner: float, outer: float, colour: str
+    axes: Axes, span: tuple[float, float], n: int, inner: float, outer: float, color: str
 ) -> None:
     from matplotlib.patches import Wedge
 
@@ -125,7 +125,7 @@ def _wedge(
             start,
             end,
             width=outer - inner,
-            facecolor=colour,
+            facecolor=color,
             edgecolor="white",
             linewidth=min(0.8, 160 / n),
         )
@@ -142,8 +142,8 @@ def _ring(
 ) -> None:
     share, names = unseen_share(tree, layer, mask), tree.node_names(layer)
     for node, (first, last) in enumerate(node_spans(tree, layer).tolist()):
-        colour = colour_of(float(share[node]), pale=True)
-        _wedge(axes, (first, last), tree.n_classes, inner, outer, colour)
+        color = color_of(float(share[node]), pale=True)
+        _wedge(axes, (first, last), tree.n_classes, inner, outer, color)
         turn = (first + last) / 2 / tree.n_classes
         arc = 2 * pi * inner * (last - first) / tree.n_classes
         _inside(axes, shown(names[node], most=72), turn, (inner + outer) / 2, arc, outer - inner)
@@ -185,8 +185,8 @@ def _class_ring(
     axes: Axes, tree: LayeredTree, mask: NDArray[np.bool_], radius: float, size: float | None
 ) -> None:
     for place, i in enumerate(leaf_order(tree).tolist()):
-        colour = UNSEEN if mask[i] else SEEN
-        _wedge(axes, (place, place + 1), tree.n_classes, radius - CLASS_RING, radius, colour)
+        color = UNSEEN if mask[i] else SEEN
+        _wedge(axes, (place, place + 1), tree.n_classes, radius - CLASS_RING, radius, color)
         if size is None:
             continue
         angle = 90 - 360 * (place + 0.5) / tree.n_classes
@@ -196,7 +196,7 @@ def _class_ring(
             (radius + 0.06) * sin(radians(angle)),
             shown(tree.names[i]),
             size=size,
-            color=colour,
+            color=color,
             ha="right" if left else "left",
             va="center",
             rotation=_upright(angle),
@@ -212,13 +212,13 @@ def _upright(angle: float) -> float:
 
 
 def _legend(axes: Axes, x: float, y: float) -> None:
-    for colour, text in (
+    for color, text in (
         (SEEN, "seen class"),
         (UNSEEN, "unseen class"),
         (PALE_SEEN, "superclass of seen"),
         (PALE_UNSEEN, "of unseen"),
         (PALE_SHARED, "of both"),
     ):
-        axes.scatter([x + 0.08], [y], s=75, c=colour, marker="s", linewidths=0)
+        axes.scatter([x + 0.08], [y], s=75, c=color, marker="s", linewidths=0)
         axes.text(x + 0.22, y, text, size=9, color=INK, va="center")
         x += 0.45 + text_width(text, 9)

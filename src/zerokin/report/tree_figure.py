@@ -18,8 +18,8 @@ from zerokin.report.figures import (
     UNSEEN,
     Unseen,
     blank_figure,
-    checked_picture_path,
-    colour_of,
+    checked_image_path,
+    color_of,
     leaf_order,
     node_spans,
     shown,
@@ -53,13 +53,13 @@ def draw_tree(
     tree
         The hierarchy.
     path
-        Picture to write, ``.png`` or ``.svg``.
+        Image to write, ``.png`` or ``.svg``.
     unseen
         Unseen classes: a boolean mask (C,), indices or names.
     title
         Heading; by default what the hierarchy holds.
     """
-    path = checked_picture_path(path)
+    path = checked_image_path(path)
     mask = unseen_mask(tree, unseen)
     row = 0.17 if tree.n_classes <= 80 else 0.135 if tree.n_classes <= MOST_LABELS else 0.05
     row = min(row, TALLEST / tree.n_classes)
@@ -108,7 +108,7 @@ def _rows(tree: LayeredTree) -> list[NDArray[np.float64]]:
 
 
 def _labels(tree: LayeredTree, layer: int, y: NDArray[np.float64], size: float) -> dict[int, str]:
-    """Return the names of those nodes of a layer that are far enough from their neighbours."""
+    """Return the names of those nodes of a layer that are far enough from their neighbors."""
     if layer == 0 and tree.n_classes > MOST_LABELS:
         return {}
     order = np.argsort(y)
@@ -145,7 +145,7 @@ def _edges(
     for layer in range(tree.n_layers + 1):
         share, spans = unseen_share(tree, layer, mask), node_spans(tree, layer)
         parents = tree.parents(layer) if layer < tree.n_layers else None
-        outlines, widths, colours = [], [], []
+        outlines, widths, colors = [], [], []
         for node in range(len(share)):
             end = (columns[layer], float(y[layer][node]))
             start = root
@@ -161,10 +161,10 @@ def _edges(
                 )
             )
             widths.append(0.7 + 0.35 * np.log2(spans[node, 1] - spans[node, 0]))
-            colours.append(colour_of(float(share[node])))
+            colors.append(color_of(float(share[node])))
         axes.add_collection(
             PathCollection(
-                outlines, facecolors="none", edgecolors=colours, linewidths=widths, alpha=0.55
+                outlines, facecolors="none", edgecolors=colors, linewidths=widths, alpha=0.55
             )
         )
 
@@ -181,7 +181,7 @@ def _nodes(
 ) -> None:
     share = unseen_share(tree, layer, mask)
     area = 15.0 if len(labels) == len(y) else 4.0
-    for chosen, colour, marker, scale in (
+    for chosen, color, marker, scale in (
         (share == 0, SEEN, "o", 1.0),
         ((share > 0) & (share < 1), SHARED, "o", 1.0),
         (share == 1, UNSEEN, "*" if layer == 0 else "o", 2.6 if layer == 0 else 1.0),
@@ -190,7 +190,7 @@ def _nodes(
             np.full(chosen.sum(), x),
             y[chosen],
             s=area * scale,
-            c=colour,
+            c=color,
             marker=marker,
             linewidths=0,
             zorder=3,
@@ -201,21 +201,21 @@ def _nodes(
         style["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
     for node, text in labels.items():
         if layer == 0:
-            colour = UNSEEN if mask[node] else SEEN
+            color = UNSEEN if mask[node] else SEEN
         else:
-            colour = INK if tree.has_node_names else QUIET
+            color = INK if tree.has_node_names else QUIET
         offset = -0.07 if layer else 0.09
-        axes.text(x + offset, y[node], text, color=colour, **style)
+        axes.text(x + offset, y[node], text, color=color, **style)
 
 
 def _legend(axes: Axes) -> None:
     x = 0.28
-    for marker, colour, text in (
+    for marker, color, text in (
         ("o", SEEN, "seen"),
         ("*", UNSEEN, "unseen"),
         ("o", SHARED, "superclass of both"),
     ):
         area = 70 if marker == "*" else 28
-        axes.scatter([x], [0.58], s=area, c=colour, marker=marker, linewidths=0)
-        axes.text(x + 0.1, 0.58, text, size=9, color=colour, va="center")
+        axes.scatter([x], [0.58], s=area, c=color, marker=marker, linewidths=0)
+        axes.text(x + 0.1, 0.58, text, size=9, color=color, va="center")
         x += 0.35 + text_width(text, 9)

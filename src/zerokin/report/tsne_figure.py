@@ -1,4 +1,4 @@
-"""Class vectors on a plane (t-SNE), coloured by superclass."""
+"""Class vectors on a plane (t-SNE), colored by superclass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zerokin.report.figures import (
     QUIET,
     Unseen,
     blank_figure,
-    checked_picture_path,
+    checked_image_path,
     shown,
     unseen_mask,
     write_figure,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-# Ten colours that stay apart for colour-blind readers.
-COLOURS = (
+# Ten colors that stay apart for color-blind readers.
+COLORS = (
     "#332288",
     "#E69F00",
     "#117733",
@@ -52,42 +52,42 @@ def draw_tsne(
     random_state: int = 0,
     title: str | None = None,
 ) -> None:
-    """Draw class vectors on a plane, a few superclasses in colour and the other classes in grey.
+    """Draw class vectors on a plane, a few superclasses in color and the other classes in grey.
 
     Parameters
     ----------
     tree
         A hierarchy with class vectors.
     path
-        Picture to write, ``.png`` or ``.svg``.
+        Image to write, ``.png`` or ``.svg``.
     unseen
         Unseen classes, drawn as stars: a boolean mask (C,), indices or names.
     layer
         Layer that gives the superclasses.
     n_superclasses
-        How many of them to colour, ten at most. They are drawn at random from those with two
+        How many of them to color, ten at most. They are drawn at random from those with two
         or more classes, and only if these are too few from the others.
     random_state
         Seed of that choice and of t-SNE.
     title
-        Heading; by default what is coloured.
+        Heading; by default what is colored.
     """
-    path = checked_picture_path(path)
+    path = checked_image_path(path)
     mask = unseen_mask(tree, unseen)
     seed = checked_integer(random_state, "random_state")
     wanted = checked_integer(n_superclasses, "n_superclasses")
-    if not 1 <= wanted <= len(COLOURS):
-        raise InvalidInput(f"n_superclasses is {wanted}: it must lie between 1 and {len(COLOURS)}")
+    if not 1 <= wanted <= len(COLORS):
+        raise InvalidInput(f"n_superclasses is {wanted}: it must lie between 1 and {len(COLORS)}")
     chosen = choose_superclasses(tree.labels(layer), wanted, seed)
     points = plane(tree.prototypes(0), seed)
 
     figure = blank_figure(11.0, 7.5)
     axes = figure.add_axes((0.02, 0.03, 0.68, 0.89))
     labels = tree.labels(layer)
-    colour = np.full(tree.n_classes, OTHERS, dtype=object)
-    for hue, node in zip(COLOURS, chosen, strict=False):
-        colour[labels == node] = hue
-    _points(axes, points, colour, mask)
+    color = np.full(tree.n_classes, OTHERS, dtype=object)
+    for hue, node in zip(COLORS, chosen, strict=False):
+        color[labels == node] = hue
+    _points(axes, points, color, mask)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.margins(0.06)
@@ -99,7 +99,7 @@ def draw_tsne(
         heading = f"Class vectors (t-SNE), {of} {labels.max() + 1} superclasses of layer {layer}"
     figure.text(0.02, 0.95, heading, size=12, weight="bold", color=INK, parse_math=False)
     _legend(axes, tree, layer, chosen, mask)
-    _names_where_room(axes, tree, points, colour)
+    _names_where_room(axes, tree, points, color)
     write_figure(figure, path)
 
 
@@ -129,7 +129,7 @@ def plane(vectors: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     with threadpool_limits(limits=1):
         found = TSNE(
             perplexity=min(30.0, (n - 1) / 3),
-            # Principal axes give the same picture every time, but a plane needs two of them.
+            # Principal axes give the same image every time, but a plane needs two of them.
             init="pca" if spread >= 2 else "random",
             random_state=seed,
         ).fit_transform(vectors)
@@ -139,21 +139,21 @@ def plane(vectors: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
 def _points(
     axes: Axes,
     points: NDArray[np.float64],
-    colour: NDArray[np.object_],
+    color: NDArray[np.object_],
     mask: NDArray[np.bool_],
 ) -> None:
     for is_unseen, marker, area in ((False, "o", 62.0), (True, "*", 190.0)):
-        for coloured in (False, True):
-            here = (mask == is_unseen) & ((colour != OTHERS) == coloured)
+        for colored in (False, True):
+            here = (mask == is_unseen) & ((color != OTHERS) == colored)
             axes.scatter(
                 points[here, 0],
                 points[here, 1],
-                s=area if coloured else area * 0.4,
-                c=colour[here].tolist(),
+                s=area if colored else area * 0.4,
+                c=color[here].tolist(),
                 marker=marker,
                 linewidths=0.6,
                 edgecolors="white",
-                zorder=3 if coloured else 2,
+                zorder=3 if colored else 2,
             )
 
 
@@ -166,15 +166,15 @@ def _legend(
 ) -> None:
     from matplotlib.lines import Line2D
 
-    def handle(marker: str, colour: str, text: str) -> Line2D:
+    def handle(marker: str, color: str, text: str) -> Line2D:
         size = 13 if marker == "*" else 8
         style: dict[str, Any] = {"markersize": size, "markeredgecolor": "white"}
-        return Line2D([], [], ls="", marker=marker, color=colour, label=text, **style)
+        return Line2D([], [], ls="", marker=marker, color=color, label=text, **style)
 
     names = tree.node_names(layer)
     handles = [
         handle("o", hue, shown(names[node], most=72).replace(", ", ",\n"))
-        for hue, node in zip(COLOURS, chosen, strict=False)
+        for hue, node in zip(COLORS, chosen, strict=False)
     ]
     if len(chosen) < int(tree.labels(layer).max()) + 1:
         handles.append(handle("o", OTHERS, "classes of other superclasses"))
@@ -197,16 +197,16 @@ def _names_where_room(
     axes: Axes,
     tree: LayeredTree,
     points: NDArray[np.float64],
-    colour: NDArray[np.object_],
+    color: NDArray[np.object_],
 ) -> None:
-    """Name the coloured classes, each beside its point where no other name or point lies."""
+    """Name the colored classes, each beside its point where no other name or point lies."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     canvas: FigureCanvasAgg = figure.canvas  # type: ignore[assignment]
     renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
     spots = axes.transData.transform(points)
     frame = axes.get_window_extent()
-    shown_points = colour != OTHERS
+    shown_points = color != OTHERS
     reach = np.where(shown_points, 6.0, 3.5) * figure.dpi / 72
     # Left, bottom, right, top of everything that a name must not cover.
     taken = np.c_[spots - reach[:, None], spots + reach[:, None]]

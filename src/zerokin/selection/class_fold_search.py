@@ -10,6 +10,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.aliases import accept_old_names
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
@@ -30,9 +31,10 @@ from zerokin.selection.method import Method, Stage, TrainingData, scores_among
 from zerokin.selection.staged_search import Goal, Key, Selection, Trial, search_stages
 from zerokin.selection.zero_shot_space import Ours
 
-CALIBRATIONS = 201
+SEEN_PENALTIES = 201
 
 
+@accept_old_names({"best_calibration_": "best_seen_penalty_"})
 class ClassFoldSearch:
     """Staged search for a zero-shot method's hyper-parameters on class folds.
 
@@ -63,7 +65,7 @@ class ClassFoldSearch:
     ----------
     best_params_ : hyper-parameters of the best trial
     best_score_ : what it reached, 0 to 100, on average over the folds
-    best_calibration_ : the penalty of seen classes at which the harmonic mean is best
+    best_seen_penalty_ : the penalty of seen classes at which the harmonic mean is best
     trials_ : everything that was tried
 
     Examples
@@ -109,7 +111,7 @@ class ClassFoldSearch:
         chosen = self.prepare(dataset).choose(self.goal)
         self.best_params_ = dict(chosen.best.params)
         self.best_score_ = chosen.best.score(self.goal)
-        self.best_calibration_ = chosen.best.calibration
+        self.best_seen_penalty_ = chosen.best.seen_penalty
         self.trials_ = list(chosen.trials)
         return self
 
@@ -153,17 +155,20 @@ class ClassFoldSearch:
             among = scores_among(scorer, arrays.unseen, arrays.unseen_classes, scores)
             named = arrays.unseen_classes[among.argmax(axis=1)]
             trial.unseen.append(per_class_top1(arrays.unseen_truth, named))
-            curve = SeenUnseenCurve.of(
+            curve = SeenUnseenCurve.from_scores(
                 scorer(arrays.seen),
                 arrays.seen_truth,
                 scores,
                 arrays.unseen_truth,
                 fold.dataset.split.unseen,
             )
-            if trial.calibrations is None:
-                # The first fold sets the grid; the others are read at the same calibrations.
-                trial.calibrations = curve.quantiles(CALIBRATIONS)
-            trial.harmonic.append(curve.harmonic_means(trial.calibrations))
+            if trial.seen_penalties is None:
+                # The first fold sets the grid; the others are read at the same seen penalties.
+                calibrated = self.method.calibrated
+                trial.seen_penalties = (
+                    curve.quantiles(SEEN_PENALTIES) if calibrated else np.zeros(1)
+                )
+            trial.harmonic.append(curve.harmonic_means(trial.seen_penalties))
             yield trial
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.memo import Memo
+from zerokin.classifiers.nearness import Distance
 from zerokin.classifiers.stages import ScaledFeatures, TrainingSet, scale_features, scale_samples
 from zerokin.data.dataset import Dataset
 from zerokin.features.scaler import FeatureScaler
@@ -20,13 +21,13 @@ Params = Mapping[str, Any]
 Scorer = Callable[[NDArray[Any]], NDArray[np.float64]]
 Stage = Sequence[Params]
 
-FEATURE_NORMALISATIONS = (
+FEATURE_NORMALIZATIONS = (
     "unit",
-    "centre-unit",
+    "center-unit",
     "power-unit",
-    "power-centre-unit",
+    "power-center-unit",
     "power-whiten3-unit",
-    "power-centre-whiten3-unit",
+    "power-center-whiten3-unit",
 )
 """Steps of `FeatureScaler` on offer to every method alike."""
 
@@ -76,9 +77,11 @@ class TrainingData:
         """Return the features scaled by these steps, and how."""
         return self.memo(scale_features, self.features, self.labels, steps)
 
-    def scale_samples(self, normaliser: FeatureScaler, features: NDArray[Any]) -> NDArray[Any]:
-        """Return other features (n, d_f), scaled alike and of unit length."""
-        return self.memo(scale_samples, normaliser, features)
+    def scale_samples(
+        self, normalizer: FeatureScaler, features: NDArray[Any], distance: Distance = "cosine"
+    ) -> NDArray[Any]:
+        """Return other features (n, d_f), scaled alike; for cosines, of unit length."""
+        return self.memo(scale_samples, normalizer, features, distance)
 
 
 def scores_among(
@@ -102,12 +105,14 @@ class Method(ABC):
     """A zero-shot method with hyper-parameters to choose.
 
     ``stages`` says how: each stage is a list of changes, all of which are tried on top of the best
-    so far. The first stage starts from ``defaults``.
+    so far. The first stage starts from ``defaults``. ``calibrated`` says whether a penalty of seen
+    classes is chosen for the generalized setting; without, it is 0.
     """
 
     name: str
     defaults: Params
     stages: Sequence[Stage]
+    calibrated: bool = True
 
     @abstractmethod
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:

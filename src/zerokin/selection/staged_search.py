@@ -17,7 +17,7 @@ from zerokin.progress import track
 from zerokin.selection.method import Params, Stage
 
 Fold = TypeVar("Fold")
-Goal = Literal["pure", "generalized", "generalised"]
+Goal = Literal["pure", "generalized"]
 Key = tuple[tuple[str, Any], ...]
 
 
@@ -36,7 +36,7 @@ class Trial:
     params: dict[str, Any]
     unseen: list[float] = field(default_factory=list)
     harmonic: list[NDArray[np.float64]] = field(default_factory=list)
-    calibrations: NDArray[np.float64] | None = None
+    seen_penalties: NDArray[np.float64] | None = None
 
     def score(self, goal: Goal) -> float:
         """Return the mean over folds of unseen accuracy, or of the best common harmonic mean."""
@@ -45,10 +45,10 @@ class Trial:
         return float(np.mean(self.harmonic, axis=0).max())
 
     @property
-    def calibration(self) -> float:
-        """The one calibration at which the mean harmonic mean over folds is best."""
-        assert self.calibrations is not None
-        return float(self.calibrations[np.mean(self.harmonic, axis=0).argmax()])
+    def seen_penalty(self) -> float:
+        """The one seen penalty at which the mean harmonic mean over folds is best."""
+        assert self.seen_penalties is not None
+        return float(self.seen_penalties[np.mean(self.harmonic, axis=0).argmax()])
 
 
 @dataclass(frozen=True)

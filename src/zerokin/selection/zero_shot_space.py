@@ -13,7 +13,7 @@ from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.parameters import check_parameters
 from zerokin.selection.method import (
-    FEATURE_NORMALISATIONS,
+    FEATURE_NORMALIZATIONS,
     Method,
     Params,
     Scorer,
@@ -41,7 +41,7 @@ DEFAULTS = {
 
 STAGES = (
     product_of(
-        feature_scaling=FEATURE_NORMALISATIONS, alpha=[0.9, 0.95, 0.99], gamma=[1.0, 3.0, 10.0]
+        feature_scaling=FEATURE_NORMALIZATIONS, alpha=[0.9, 0.95, 0.99], gamma=[1.0, 3.0, 10.0]
     ),
     [
         {"inference": "flat"},
@@ -78,7 +78,7 @@ class Ours(Method):
             given = estimator.get_params()
             # The search's own seed takes its place, and what it chooses last the penalty's.
             method.defaults = {
-                name: given[name] for name in given if name not in ("random_state", "calibration")
+                name: given[name] for name in given if name not in ("random_state", "seen_penalty")
             }
         return method
 
@@ -130,7 +130,11 @@ class ModelScorer:
 
     def __call__(self, features: NDArray[Any]) -> NDArray[np.float64]:
         """Return the scores of raw features (n, d_f) for all classes."""
-        return self.model._decide(self.data.scale_samples(self.model._normaliser, features))
+        return self.model._decide(self.scaled(features))
+
+    def scaled(self, features: NDArray[Any]) -> NDArray[Any]:
+        """Return raw features (n, d_f) as the model compares them."""
+        return self.data.scale_samples(self.model._normalizer, features, self.model.distance)
 
 
 class PrunedScorer(ModelScorer):
@@ -138,5 +142,4 @@ class PrunedScorer(ModelScorer):
 
     def among(self, features: NDArray[Any], candidates: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the scores (n, k) of candidates alone."""
-        F = self.data.scale_samples(self.model._normaliser, features)
-        return self.model._decide(F, candidates)
+        return self.model._decide(self.scaled(features), candidates)

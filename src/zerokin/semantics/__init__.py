@@ -1,7 +1,7 @@
 """Class names and texts become one matrix of class vectors; every method sees its unit rows."""
 
 from zerokin.semantics.definitions import wordnet_definitions
-from zerokin.semantics.normalise import unit_rows
+from zerokin.semantics.normalize import unit_rows
 from zerokin.semantics.sentences import class_texts, sentence_vectors
 from zerokin.semantics.skipgram import train_skipgram
 from zerokin.semantics.tables import vector_table, write_vector_table

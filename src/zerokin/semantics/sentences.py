@@ -117,7 +117,7 @@ def sentence_vectors(
         raise InvalidInput(f"texts without a word in them: {listing(blank) or 'all'}")
     check_arguments(
         {
-            "batch_size": Integer(1, words="{name}={value}: give at least 1"),
+            "batch_size": Integer(1),
             "device": Optional(DEVICE),
         },
         batch_size=batch_size,

@@ -18,10 +18,10 @@ from zerokin.semantics.corpus import Corpus, Documents
 from zerokin.semantics.names import checked_names, name_words
 
 _RANGES: Ranges = {
-    "dimension": Integer(1, 100_000, words="{name}={value}: give from 1 to 100,000"),
+    "dimension": Integer(1, 100_000),
     **dict.fromkeys(
         ("window", "negative", "epochs", "min_count"),
-        Integer(1, 1_000_000, words="{name}={value}: give from 1 to 1,000,000"),
+        Integer(1, 1_000_000),
     ),
     "join_names": Boolean(),
     "binary": Optional(Boolean()),

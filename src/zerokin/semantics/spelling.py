@@ -29,7 +29,7 @@ class NearSpellings:
     >>> near = NearSpellings(["zebra"])
     >>> for word in ["the", "Zebras", "cobra", "zerba", "zbr"]:
     ...     near.offer(word.lower(), word)
-    >>> near.of("zebra")
+    >>> near.find("zebra")
     ['Zebras', 'zerba', 'zbr']
     """
 
@@ -70,13 +70,13 @@ class NearSpellings:
                 near.sort()
                 del near[_KEPT:]
 
-    def of(self, word: str) -> list[str]:
+    def find(self, word: str) -> list[str]:
         """Return up to three near spellings of a word asked for, the nearest first."""
         return [spelling for _, _, spelling in self._near.get(word, [])]
 
 
 def edit_distance(one: str, other: str) -> int:
-    """Count the insertions, deletions, substitutions and swaps of neighbours between two words.
+    """Count the insertions, deletions, substitutions and swaps of neighbors between two words.
 
     Examples
     --------

@@ -140,5 +140,5 @@ def _best(kept: Mapping[str, Mapping[str, Entry]], word: str) -> Entry | None:
 
 
 def _with_near(word: str, near: NearSpellings) -> str:
-    spellings = near.of(word.lower())
+    spellings = near.find(word.lower())
     return f"{word}, near {', '.join(map(repr, spellings))}" if spellings else word

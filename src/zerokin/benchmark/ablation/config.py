@@ -4,61 +4,53 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from zerokin.aliases import NETWORK, RECIPE, Names, renamed
 from zerokin.benchmark.ablation.methods import ZERO_SHOT
-from zerokin.benchmark.few_shot.comparison import VARIANTS, known_few_shot_methods
+from zerokin.benchmark.few_shot.comparison import VARIANTS as FEW_SHOT_VARIANTS
+from zerokin.benchmark.few_shot.comparison import known_few_shot_methods
+from zerokin.benchmark.few_shot.evaluation import EpisodePlan
+from zerokin.declared import Count, Declared, parse_as
 from zerokin.errors import InvalidInput, did_you_mean, shown
-from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.network_settings import READ_ALONE, NetworkSettings
+from zerokin.features.network_config import (
+    NetworkFile,
+    NetworkPlan,
+    named_values,
+    parse_network,
+    read_plan,
+)
+from zerokin.features.network_settings import READ_ALONE
 from zerokin.features.training.recipe import Recipe
-from zerokin.files import existing
+from zerokin.parameters import Integer, NamedValues, OneOf, Several, Text, check_arguments
+from zerokin.selection.paper_space import VARIANTS
 
-SETTINGS = tuple(entry.name for entry in fields(NetworkSettings))
-
-METHODS = {
-    "zero-shot": ("plain", "projection", "ours", "ours-taxonomy", "network"),
-    "few-shot": (*known_few_shot_methods(), *(v.name for v in VARIANTS), *ZERO_SHOT),
+Setting = Literal["zero-shot", "few-shot"]
+METHODS: Mapping[Setting, Sequence[str]] = {
+    "zero-shot": ("plain", "projection", "ours", "ours-taxonomy", "network", *VARIANTS),
+    "few-shot": (*known_few_shot_methods(), *(v.name for v in FEW_SHOT_VARIANTS), *ZERO_SHOT),
 }
 
 
 @dataclass(frozen=True)
-class NetworkPlan:
-    """A network to train: once for every fold, and once for every seed on all seen classes.
+class NetworkEntry(NetworkFile):
+    """What the file says of one network among others.
 
     Parameters
     ----------
-    name
-        By which rows call it.
-    settings
-        Of `FeatureLearner`, by name.
-    recipe
-        Of `Recipe`, by name.
-    trained_as
-        The network that is trained like this one, and only read another way; none by default.
+    like
+        A network before it, whose settings it has but for what it says.
     teacher
-        The network whose answers this one learns from, too; none by default.
+        A network before it, whose answers it learns from, too.
     """
 
-    name: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    recipe: Mapping[str, Any] = field(default_factory=dict)
-    trained_as: str | None = None
-    teacher: NetworkPlan | None = None
-
-    def learner(self, seed: int | None, device: str | None) -> FeatureLearner:
-        """Return an untrained learner, for a seed in place of the recipe's."""
-        given = self.recipe if seed is None else {**self.recipe, "seed": seed}
-        recipe = Recipe.from_dict(given)
-        return FeatureLearner(recipe=recipe, device=device, **self.settings)
+    like: Annotated[str, Text("base")] | None = None
+    teacher: Annotated[str, Text("base")] | None = None
 
 
 @dataclass(frozen=True)
-class RowPlan:
+class RowPlan(Declared):
     """A row of the table: features of one or several networks, and what names classes by them.
 
     Parameters
@@ -69,9 +61,10 @@ class RowPlan:
         Names of the networks whose features it uses.
     method
         ``"plain"`` (class-level projection of features as they are, the paper's baseline),
-        ``"projection"`` (the same, features normalised as validation chooses), ``"ours"`` (with
-        superclasses), ``"ours-taxonomy"`` (with those of a taxonomy) or ``"network"`` (the scores
-        of an end-to-end network itself). In a few-shot ablation, a few-shot method, or
+        ``"projection"`` (the same, features normalized as validation chooses), ``"ours"`` (with
+        superclasses), ``"ours-taxonomy"`` (with those of a taxonomy), ``"paper"`` or a variant of
+        it (`zerokin.selection.paper_space`), or ``"network"`` (the scores of an end-to-end network
+        itself). In a few-shot ablation, a few-shot method, or
         ``"zero-shot"`` or ``"zero-shot-taxonomy"``: ours without any shots, with clusters or a
         taxonomy for superclasses.
     semantics
@@ -79,10 +72,10 @@ class RowPlan:
         were trained with the data's own all the same.
     """
 
-    name: str
-    networks: tuple[str, ...]
-    method: str = "ours"
-    semantics: str | None = None
+    name: Annotated[str, Text("class labels")]
+    networks: Annotated[tuple[str, ...], Several(Text("base"), least=True)]
+    method: Annotated[str, Text("ours")] = "ours"
+    semantics: Annotated[str, Text("taxonomy")] | None = None
 
     @property
     def told(self) -> dict[str, str]:
@@ -92,7 +85,7 @@ class RowPlan:
 
 
 @dataclass(frozen=True)
-class AblationConfig:
+class AblationConfig(Declared):
     """Networks, rows and seeds.
 
     Parameters
@@ -104,20 +97,23 @@ class AblationConfig:
     seeds
         Every network is trained once for each.
     cache_size
-        Side of the pictures in memory, from which all networks are shown.
+        Side of the images in memory, from which all networks are shown.
     setting
         ``"zero-shot"`` or ``"few-shot"``.
     shots, episodes
         Of the few-shot setting.
+    defaults
+        Settings that networks share, as a file has them; ``networks`` hold them already.
     """
 
     networks: tuple[NetworkPlan, ...]
     rows: tuple[RowPlan, ...]
-    seeds: tuple[int, ...] = (0,)
-    cache_size: int = 320
-    setting: str = "zero-shot"
-    shots: tuple[int, ...] = (1, 5)
-    episodes: int = 600
+    seeds: Annotated[tuple[int, ...], Several(Integer(0), least=True)] = (0,)
+    cache_size: Count = 320
+    setting: Setting = "zero-shot"
+    shots: Annotated[tuple[int, ...], Several(Integer(1), least=True)] = (1, 5)
+    episodes: Count = EpisodePlan.episodes
+    defaults: Annotated[Mapping[str, Any], NamedValues()] = field(default_factory=dict)
 
     def only(self, names: Sequence[str]) -> AblationConfig:
         """Return the same with some of its rows alone, by name or as ``"CNN-RNN*"`` has it."""
@@ -137,76 +133,7 @@ class AblationConfig:
 
 def read_config(path: str | PathLike[str]) -> AblationConfig:
     """Read a configuration; whatever is unknown in it is refused by name."""
-    file, content = _yaml(path)
-    try:
-        return parse_config(_under_new_names(content, f"{file}"))
-    except InvalidInput as error:
-        raise InvalidInput(f"{file}: {error}") from error
-
-
-def read_network(path: str | PathLike[str] | None) -> NetworkPlan:
-    """Read the settings of one network, with its ``recipe``; the defaults without a file."""
-    if path is None:
-        return NetworkPlan("network")
-    file, content = _yaml(path)
-    try:
-        return parse_network("the network", _under_new_names(content, f"{file}"))
-    except InvalidInput as error:
-        raise InvalidInput(f"{file}: {error}") from error
-
-
-def _yaml(path: str | PathLike[str]) -> tuple[Path, Any]:
-    import yaml
-
-    file = existing(path, "configuration", "give the path of a YAML file")
-    try:
-        return file, yaml.safe_load(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidInput(f"cannot read {file}: {error.strerror}") from error
-    # PyYAML raises many kinds on what claims to be a date or a number and is none.
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInput(f"{file} is not YAML: {reason[:300]}") from error
-
-
-def _under_new_names(content: Any, what: str) -> Any:
-    """Return what a file holds, with settings under their present names; one warning for all."""
-    found: dict[str, str] = {}
-
-    def translate(given: Any, table: Names) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        found.update((name, table[name]) for name in given if name in table)
-        return renamed(table, given)
-
-    def network(given: Any) -> Any:
-        given = translate(given, NETWORK)
-        if isinstance(given, Mapping) and "recipe" in given:
-            given = {**given, "recipe": translate(given["recipe"], RECIPE)}
-        return given
-
-    content = network(content)
-    if isinstance(content, Mapping):
-        content = {**content, **{k: network(content[k]) for k in ("defaults",) if k in content}}
-        if isinstance(content.get("networks"), Mapping):
-            networks = {name: network(given) for name, given in content["networks"].items()}
-            content = {**content, "networks": networks}
-    renamed(found, dict.fromkeys(found), what)
-    return content
-
-
-def parse_network(name: str, content: Any, defaults: Any = None) -> NetworkPlan:
-    """Check the settings of a network, on top of others that several share."""
-    shared, own = _mapping(defaults or {}, "defaults"), _mapping(content, name)
-    recipe = {
-        **_mapping(shared.pop("recipe", {}), "defaults.recipe"),
-        **_mapping(own.pop("recipe", {}), f"recipe of {name}"),
-    }
-    settings = {**shared, **own}
-    _only(settings, (*SETTINGS, "recipe"), name)
-    plan = NetworkPlan(name.removeprefix("network "), settings, recipe)
-    plan.learner(0, None)  # refuses what is wrong before anything is trained
-    return plan
+    return read_plan(path, parse_config)
 
 
 def parse_config(content: Any) -> AblationConfig:
@@ -223,70 +150,64 @@ def parse_config(content: Any) -> AblationConfig:
     >>> config.network("plain").learner(1, None).recipe.seed
     1
     """
-    known_entries = ("setting", "seeds", "cache_size", "shots", "episodes")
-    _only(content, (*known_entries, "defaults", "networks", "rows"), "the configuration")
-    setting = content.get("setting", "zero-shot")
-    if not isinstance(setting, str) or setting not in METHODS:
-        hint = did_you_mean(setting, METHODS) if isinstance(setting, str) else ""
-        raise InvalidInput(f"unknown setting {shown(setting)}{hint} (known: {', '.join(METHODS)})")
-    networks = _networks(_mapping(content.get("networks"), "networks"), content.get("defaults"))
-    known = [plan.name for plan in networks]
-    rows = [_row(row, known, METHODS[setting]) for row in _list(content.get("rows") or [], "rows")]
-    if not rows:
-        raise InvalidInput("there are no rows: list at least one")
-    seeds = _list(content.get("seeds", [0]), "seeds")
-    if not seeds or not all(_is_count(seed, 0) for seed in seeds):
-        raise InvalidInput(f"seeds must be whole numbers from 0: got {shown(seeds)}")
-    side, episodes = content.get("cache_size", 320), content.get("episodes", 600)
-    for name, value in (("cache_size", side), ("episodes", episodes)):
-        if not _is_count(value, 1):
-            raise InvalidInput(f"{name} must be a whole number from 1: got {shown(value)}")
-    shots = _list(content.get("shots", [1, 5]), "shots")
-    if not shots or not all(_is_count(number, 1) for number in shots):
-        raise InvalidInput(f"shots must be whole numbers from 1: got {shown(shots)}")
-    return AblationConfig(
-        tuple(networks), tuple(rows), tuple(seeds), side, setting, tuple(shots), episodes
+    content = named_values(content, "the configuration")
+    networks, defaults = (
+        named_values(content.get(name) or {}, name) for name in ("networks", "defaults")
     )
+    config = parse_as(AblationConfig, {**content, "networks": _networks(networks, defaults)})
+    if not config.rows:
+        raise InvalidInput("there are no rows: list at least one")
+    for row in config.rows:
+        try:
+            _check_row(row, config)
+        except InvalidInput as error:
+            raise InvalidInput(f"row {shown(row.name)}: {error}") from error
+    return config
 
 
-def _networks(given: Mapping[str, Any], defaults: Any) -> list[NetworkPlan]:
+def _networks(networks: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[NetworkPlan]:
     """Check all networks; one may be like another that stands before it, but for what it says."""
     plans: dict[str, NetworkPlan] = {}
-    for name, content in given.items():
-        own = _mapping(content, f"network {name}")
-        _only(own, (*SETTINGS, "recipe", "like", "teacher"), f"network {name}")
-        model = _before(name, "like", own.pop("like", None), plans)
-        shared = defaults if model is None else {**model.settings, "recipe": dict(model.recipe)}
-        # What is like another has its teacher, too, unless it says otherwise.
-        teacher = (
-            _before(name, "teacher", own.pop("teacher"), plans)
-            if "teacher" in own
-            else model and model.teacher
-        )
-        plan = replace(parse_network(f"network {name}", own, shared), teacher=teacher)
-        _check_teacher(plan)
-        if model is not None and all(
-            [
-                plan.recipe == model.recipe,
-                plan.teacher == model.teacher,
-                *(entry in READ_ALONE for entry in own),
-            ]
-        ):
-            plan = replace(plan, trained_as=model.trained_as or model.name)
-        plans[name] = plan
+    for name, content in networks.items():
+        try:
+            plans[name] = _network(name, content, defaults, plans)
+        except InvalidInput as error:
+            raise InvalidInput(f"network {name}: {error}") from error
     return list(plans.values())
 
 
-def _before(
-    name: str, entry: str, given: object, plans: Mapping[str, NetworkPlan]
-) -> NetworkPlan | None:
+def _network(
+    name: str, content: Any, defaults: Mapping[str, Any], before: Mapping[str, NetworkPlan]
+) -> NetworkPlan:
+    own = named_values(content, "it")
+    model = _before("like", own.pop("like", None), before)
+    shared = defaults if model is None else {**model.settings, "recipe": dict(model.recipe)}
+    # What is like another has its teacher, too, unless it says otherwise.
+    teacher = (
+        _before("teacher", own.pop("teacher"), before)
+        if "teacher" in own
+        else model and model.teacher
+    )
+    plan = replace(parse_network(name, own, shared, kind=NetworkEntry), teacher=teacher)
+    _check_teacher(plan)
+    if model is not None and all(
+        [
+            plan.recipe == model.recipe,
+            plan.teacher == model.teacher,
+            *(entry in READ_ALONE for entry in own),
+        ]
+    ):
+        return replace(plan, trained_as=model.trained_as or model.name)
+    return plan
+
+
+def _before(entry: str, given: object, plans: Mapping[str, NetworkPlan]) -> NetworkPlan | None:
     """Return the network that an entry of another names, which must stand before it."""
     if given is None:
         return None
     if not isinstance(given, str) or given not in plans:
         raise InvalidInput(
-            f"network {name}: {entry} names no network before it: {shown(given)}"
-            f"{did_you_mean(given, plans)}"
+            f"{entry} names no network before it: {shown(given)}{did_you_mean(given, plans)}"
         )
     return plans[given]
 
@@ -294,68 +215,22 @@ def _before(
 def _check_teacher(plan: NetworkPlan) -> None:
     share = Recipe.from_dict(plan.recipe).distillation
     if share and plan.teacher is None:
-        raise InvalidInput(
-            f"network {plan.name}: distillation {share} needs a teacher: name a network before it"
-        )
+        raise InvalidInput(f"distillation {share} needs a teacher: name a network before it")
     if plan.teacher is not None and not share:
         raise InvalidInput(
-            f"network {plan.name}: there is a teacher, but distillation is 0: set it in the recipe "
-            "to the teacher's share of the loss, such as 0.5"
+            "there is a teacher, but distillation is 0: set it in the recipe to the teacher's "
+            "share of the loss, such as 0.5"
         )
 
 
-def _row(given: Any, known: list[str], methods: Sequence[str]) -> RowPlan:
-    _only(given, ("name", "networks", "method", "semantics"), "a row")
-    for needed in ("name", "networks"):
-        if needed not in given:
-            raise InvalidInput(f"a row lacks its {needed}: got {shown(given)}")
-    name, method = str(given["name"]), given.get("method", "ours")
-    networks = _list(given["networks"], f"networks of row {shown(name)}")
-    for network in networks:
-        if network not in known:
-            hint = did_you_mean(network, known) if isinstance(network, str) else ""
-            raise InvalidInput(f"row {shown(name)}: no network {shown(network)}{hint}")
-    if not networks:
-        raise InvalidInput(f"row {shown(name)} lists no network: name at least one")
-    if method not in methods:
-        hint = did_you_mean(method, methods) if isinstance(method, str) else ""
-        raise InvalidInput(
-            f"row {shown(name)}: unknown method {shown(method)}{hint} (known: {', '.join(methods)})"
-        )
-    semantics = given.get("semantics")
-    if semantics is not None and not isinstance(semantics, str):
-        raise InvalidInput(f"row {shown(name)}: semantics must be text: got {shown(semantics)}")
-    if semantics is not None and method == "network":
-        raise InvalidInput(
-            f"row {shown(name)}: a network's own scores are of the semantics that it was trained "
-            "with: leave out semantics, or take another method"
-        )
-    return RowPlan(name, tuple(networks), method, semantics)
-
-
-def _list(value: Any, what: str) -> list[Any]:
-    if not isinstance(value, list | tuple):
-        raise InvalidInput(f"{what} must be a list: got {shown(value)}")
-    return list(value)
-
-
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**63
-
-
-def _mapping(value: Any, what: str) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"{what} must be names with values: got {shown(value)}")
-    for name in value:
-        if not isinstance(name, str):
-            raise InvalidInput(f"{what}: {shown(name)} is no name: put it in quotes")
-    return dict(value)
-
-
-def _only(value: Any, known: Any, what: str) -> None:
-    for name in _mapping(value, what):
+def _check_row(row: RowPlan, config: AblationConfig) -> None:
+    known = [plan.name for plan in config.networks]
+    for name in row.networks:
         if name not in known:
-            raise InvalidInput(
-                f"{what}: unknown entry {shown(name)}{did_you_mean(name, known)} "
-                f"(known: {', '.join(known)})"
-            )
+            raise InvalidInput(f"no network {shown(name)}{did_you_mean(name, known)}")
+    check_arguments({"method": OneOf(METHODS[config.setting])}, method=row.method)
+    if row.semantics is not None and row.method == "network":
+        raise InvalidInput(
+            "a network's own scores are of the semantics that it was trained with: leave out "
+            "semantics, or take another method"
+        )

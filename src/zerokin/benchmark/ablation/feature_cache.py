@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.aliases import NETWORK, RECIPE, renamed
-from zerokin.benchmark.ablation.config import NetworkPlan
 from zerokin.compute.device import chosen_device
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.input.sources import PictureSource, open_source
+from zerokin.features.input.sources import ImageSource, open_source
+from zerokin.features.network_config import NetworkPlan
 from zerokin.features.scaler import unit_length
 from zerokin.files import replacing
 
@@ -26,7 +26,7 @@ Files = dict[tuple[str, int], Path]
 
 
 class Readings:
-    """What the networks of an ablation read off a data set's pictures.
+    """What the networks of an ablation read off a data set's images.
 
     A training that was interrupted goes on from its checkpoint, and what is finished is not done
     again: each reading lies in ``NETWORK-PART.npy`` beside a JSON file of how it was made.
@@ -34,9 +34,9 @@ class Readings:
     Parameters
     ----------
     dataset
-        Pictures, with validation folds.
+        Images, with validation folds.
     cache_size
-        Side of the pictures in memory. They are decoded when the first network needs them: not
+        Side of the images in memory. They are decoded when the first network needs them: not
         at all where everything was read before.
     folder
         Where readings and checkpoints are kept.
@@ -67,10 +67,10 @@ class Readings:
         self.device, self.quiet = device, quiet
 
     @cached_property
-    def source(self) -> PictureSource:
-        """All pictures, opened."""
+    def source(self) -> ImageSource:
+        """All images, opened."""
         where = chosen_device(self.device)
-        return open_source(self.dataset.pictures, self.cache_size, device=where, quiet=self.quiet)
+        return open_source(self.dataset.images, self.cache_size, device=where, quiet=self.quiet)
 
     def fold(self, plan: NetworkPlan, number: int, seed: int) -> Path:
         """Return the file of a network that has not seen the classes of a validation fold."""
@@ -83,7 +83,7 @@ class Readings:
     def base(self, plan: NetworkPlan, seed: int) -> Path:
         """Return the file of a network that has not seen the classes of the one validation fold.
 
-        Of few-shot learning, where it serves validation and test alike: all pictures are read.
+        Of few-shot learning, where it serves validation and test alike: all images are read.
         """
         base = self.dataset.fold(1, test_seen=0.0, seed=seed)
         return self._made(plan, base, f"base-{seed}", seed, read=np.arange(len(self.dataset)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zerokin.benchmark.ablation.config import AblationConfig, NetworkPlan, RowPlan
+from zerokin.benchmark.ablation.config import AblationConfig, RowPlan
 from zerokin.benchmark.ablation.feature_cache import Files, Readings, joined_readings
 from zerokin.benchmark.ablation.methods import ZERO_SHOT
 from zerokin.benchmark.ablation.zero_shot import refuse_without_semantics
@@ -18,6 +18,7 @@ from zerokin.benchmark.settings import Evaluation, refuse_unmeasurable
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
 from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.features.network_config import NetworkPlan
 from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.method import Params
 

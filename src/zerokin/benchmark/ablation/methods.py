@@ -1,4 +1,4 @@
-"""What names classes in an ablation: the paper's baseline, ours, or a network's own scores."""
+"""What names classes in an ablation: the paper's baseline, its method, ours, a network's scores."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from zerokin.features.scaler import unit_length
 from zerokin.selection.method import Method, Params, Scorer, Stage, TrainingData, product_of
+from zerokin.selection.paper_space import VARIANTS, Paper
 from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
 
 ZERO_SHOT = {"zero-shot": Ours, "zero-shot-taxonomy": OursByTaxonomy}
@@ -17,7 +18,7 @@ ZERO_SHOT = {"zero-shot": Ours, "zero-shot-taxonomy": OursByTaxonomy}
 
 FLAT: Params = {**Ours.defaults, "inference": "flat", "hub_weight": 0.0}
 
-PLAIN: Params = {**FLAT, "feature_scaling": "centre-unit"}
+PLAIN: Params = {**FLAT, "feature_scaling": "center-unit"}
 
 
 class ClassLevelProjection(Ours):
@@ -29,7 +30,10 @@ class ClassLevelProjection(Ours):
 
 
 class PlainProjection(ClassLevelProjection):
-    """The same on features that are only centred and of unit length: nothing beyond the paper."""
+    """The same on features that are only centered and of unit length, and γ is chosen, too.
+
+    The paper says nothing of the features' scale, and sets γ = 0.01.
+    """
 
     name = "plain"
     defaults: Params = PLAIN
@@ -44,16 +48,16 @@ class NetworkScores(Method):
     name = "network"
     stages: Sequence[Stage] = ([{}],)
 
-    def __init__(self, *, centred: bool) -> None:
-        self.defaults = {"centred": centred}
+    def __init__(self, *, centered: bool) -> None:
+        self.defaults = {"centered": centered}
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Yield the same scores for every trial: nothing is fitted here."""
         d_z = data.semantics.shape[1]
-        centre = data.semantics[np.unique(data.labels)].mean(axis=0)
+        center = data.semantics[np.unique(data.labels)].mean(axis=0)
 
         for params in trials:
-            prototypes = unit_length(data.semantics - (centre if params["centred"] else 0))
+            prototypes = unit_length(data.semantics - (center if params["centered"] else 0))
 
             def scores(features: NDArray[Any], to: NDArray[Any] = prototypes) -> NDArray[Any]:
                 estimated: NDArray[Any] = features[:, -d_z:].astype(np.float64) @ to.T
@@ -62,9 +66,11 @@ class NetworkScores(Method):
             yield scores
 
 
-def method_for(name: str, *, centred: bool) -> Method:
-    """Return the method of a row; ``centred`` says what an end-to-end network compares."""
+def method_for(name: str, *, centered: bool) -> Method:
+    """Return the method of a row; ``centered`` says what an end-to-end network compares."""
     if name == "network":
-        return NetworkScores(centred=centred)
+        return NetworkScores(centered=centered)
+    if name in VARIANTS:
+        return Paper(name)
     known = (PlainProjection, ClassLevelProjection, Ours, OursByTaxonomy)
     return {method.name: method for method in known}[name]()

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from zerokin.benchmark.ablation import few_shot, zero_shot
-from zerokin.benchmark.ablation.config import AblationConfig, NetworkPlan, RowPlan
+from zerokin.benchmark.ablation.config import AblationConfig, RowPlan
 from zerokin.benchmark.ablation.feature_cache import Files, Readings
 from zerokin.benchmark.ablation.result_cache import MeasuredRows
 from zerokin.compute.workers import make_workers
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
+from zerokin.features.network_config import NetworkPlan
 
 Results = list[dict[str, Any]]
 Task = tuple[RowPlan, list[Files]]
@@ -45,13 +46,13 @@ def run_ablation(
     Networks are trained in their order in the configuration, so that those whose rows take long to
     measure should come first.
 
-    Hyper-parameters and calibration of a row are chosen on validation classes, with features of
+    Hyper-parameters and seen penalty of a row are chosen on validation classes, with features of
     networks that were trained without them, and then used for all seeds.
 
     Parameters
     ----------
     data, split
-        As for `zerokin.load_dataset`: pictures, with validation folds.
+        As for `zerokin.load_dataset`: images, with validation folds.
     config
         What to train and measure.
     folder
@@ -66,7 +67,7 @@ def run_ablation(
         test classes may have no say in. No network is trained on all seen classes.
     tune
         Choose each row's hyper-parameters; otherwise they are the defaults, and only the
-        calibration is chosen.
+        seen penalty is chosen.
     stop_after, compact
         Of `zerokin.features.training.train`, for all trainings together.
     quiet

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import warnings
+from typing import Any
 
-from zerokin.benchmark.ablation.config import AblationConfig, NetworkPlan, RowPlan
+from zerokin.benchmark.ablation.config import AblationConfig, RowPlan
 from zerokin.benchmark.ablation.feature_cache import Files, Readings, joined_readings
 from zerokin.benchmark.ablation.methods import method_for
-from zerokin.benchmark.settings import Evaluation, refuse_unmeasurable
+from zerokin.benchmark.settings import Evaluation, Setting, refuse_unmeasurable
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, ZerokinWarning
+from zerokin.features.network_config import NetworkPlan
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.selection.class_fold_search import ClassFoldSearch, refuse_without_folds
+from zerokin.selection.staged_search import Goal
 
-MEASURED: tuple[Literal["pure", "generalised"], ...] = ("pure", "generalised")
+GOALS: tuple[Goal, ...] = ("pure", "generalized")
+"""What rows are chosen for on the folds, which have test samples of seen classes in any case."""
 
 
 def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) -> None:
@@ -23,8 +27,24 @@ def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) ->
     for row in config.rows:
         refuse_without_semantics(dataset, row)
     if not validation_only:
-        for setting in MEASURED:
-            refuse_unmeasurable(dataset, setting)
+        refuse_unmeasurable(dataset, "pure")
+        if "generalized" not in measured_settings(dataset):
+            warnings.warn(
+                f"{dataset.name}'s {dataset.split_name} split has no test samples of seen classes: "
+                "the generalized setting is not measured",
+                ZerokinWarning,
+                stacklevel=2,
+            )
+
+
+def measured_settings(dataset: Dataset) -> tuple[Setting, ...]:
+    """Return the settings that the active split is for.
+
+    The standard split is the paper's *standard* setting (per-sample accuracy), every other one
+    *pure*; the generalized setting needs test samples of seen classes.
+    """
+    unseen: Setting = "standard" if dataset.split_name == "standard" else "pure"
+    return (unseen, "generalized") if len(dataset.split.test_seen) else (unseen,)
 
 
 def refuse_without_semantics(dataset: Dataset, row: RowPlan) -> None:
@@ -59,10 +79,10 @@ def measure(
     validation_only: bool,
     tune: bool,
 ) -> list[dict[str, Any]]:
-    """Choose on the folds and measure every seed, in both settings; or only what folds say."""
+    """Choose on the folds and measure every seed in `measured_settings`; or only what folds say."""
     dataset = load_dataset(data, split=split, semantics=row.semantics)
     last = config.network(row.networks[-1])
-    method = method_for(row.method, centred=NetworkSettings(**last.settings).centred)
+    method = method_for(row.method, centered=NetworkSettings(**last.settings).centered)
     if not tune:
         method.stages = ([{}],)
     seed = config.seeds[0]
@@ -74,7 +94,7 @@ def measure(
     search = ClassFoldSearch(method, random_state=seed, folds=folds, quiet=True).prepare(dataset)
     named = row.told
     if validation_only:
-        best = {goal: search.choose(goal).best for goal in MEASURED}
+        best = {goal: search.choose(goal).best for goal in GOALS}
         return [
             {
                 "dataset": dataset.name,
@@ -84,7 +104,7 @@ def measure(
                 "selection": {goal: trial.params for goal, trial in best.items()},
                 "metrics": {
                     "per_class_top1": best["pure"].score("pure"),
-                    "harmonic_mean": best["generalised"].score("generalised"),
+                    "harmonic_mean": best["generalized"].score("generalized"),
                     **{f"fold {k}": v for k, v in enumerate(best["pure"].unseen, start=1)},
                 },
             }
@@ -97,5 +117,6 @@ def measure(
             random_state=number,
             search=search,
         )
-        results += [{**evaluation.run(goal)[0].as_dict(), **named} for goal in MEASURED]
+        settings = measured_settings(dataset)
+        results += [{**evaluation.run(setting)[0].as_dict(), **named} for setting in settings]
     return results

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from zerokin.benchmark.few_shot.evaluation import Base, EpisodePlan, FewShotEvaluation
-from zerokin.benchmark.few_shot.generalized import GENERALISED, GeneralisedFewShotEvaluation
+from zerokin.benchmark.few_shot.generalized import GENERALIZED, GeneralizedFewShotEvaluation
 from zerokin.benchmark.few_shot.method import FewShotMethod
 from zerokin.benchmark.few_shot.ours import (
     OursByTaxonomy,
@@ -35,7 +35,7 @@ def known_few_shot_methods() -> dict[str, Callable[[], FewShotMethod]]:
 
 
 def find_few_shot_methods(
-    names: Sequence[str], *, generalised: bool = False
+    names: Sequence[str], *, generalized: bool = False
 ) -> list[FewShotMethod]:
     """Return the methods of these names, or every one for ``["all"]``.
 
@@ -48,14 +48,14 @@ def find_few_shot_methods(
     zerokin.errors.InvalidInput: unknown few-shot method 'simpleshot'; did you mean 'simple-shot'...
     """
     known: Mapping[str, Callable[[], FewShotMethod]]
-    known = GENERALISED if generalised else known_few_shot_methods()
+    known = GENERALIZED if generalized else known_few_shot_methods()
     wanted = list(known) if list(names) == ["all"] else list(dict.fromkeys(names))
-    if not generalised:
+    if not generalized:
         known = {**known, **{variant.name: variant for variant in VARIANTS}}
     for name in wanted:
         if name not in known:
             raise InvalidInput(
-                f"unknown {'generalised ' * generalised}few-shot method {name!r}"
+                f"unknown {'generalized ' * generalized}few-shot method {name!r}"
                 f"{did_you_mean(name, known)} (known: all, {', '.join(known)})"
             )
     return [known[name]() for name in wanted]
@@ -84,11 +84,11 @@ def measure_few_shot(
     seeds: Sequence[int],
     *,
     shots: Sequence[int] = (1, 5),
-    way: int = 5,
-    queries: int = 15,
-    episodes: int = 600,
+    way: int = EpisodePlan.way,
+    queries: int = EpisodePlan.queries,
+    episodes: int = EpisodePlan.episodes,
     base: Base = "training",
-    generalised: bool = False,
+    generalized: bool = False,
     split: str | None = None,
     features: str | None = None,
     semantics: str | None = None,
@@ -107,20 +107,20 @@ def measure_few_shot(
         Of the episodes; ``way=0`` means all test classes at once.
     base
         What methods learn from: see `FewShotEvaluation`.
-    generalised
-        Name samples of novel and of base classes among both: see `GeneralisedFewShotEvaluation`,
+    generalized
+        Name samples of novel and of base classes among both: see `GeneralizedFewShotEvaluation`,
         for which ``episodes`` are draws of shots of all test classes.
     """
-    found = find_few_shot_methods(methods, generalised=generalised)
+    found = find_few_shot_methods(methods, generalized=generalized)
     options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
     dataset = load_dataset(data, **options)
     for number in shots:
         novel = len(dataset.unseen)
-        # All novel classes are tested at once in the generalised setting: episodes only choose.
-        asked = min(way or novel, novel) if generalised else way or novel
+        # All novel classes are tested at once in the generalized setting: episodes only choose.
+        asked = min(way or novel, novel) if generalized else way or novel
         plan = EpisodePlan(asked, number, queries, episodes)
         for seed in seeds:
             evaluation = FewShotEvaluation(dataset, plan, base=base, random_state=seed)
-            run = GeneralisedFewShotEvaluation(evaluation).run if generalised else evaluation.run
+            run = GeneralizedFewShotEvaluation(evaluation).run if generalized else evaluation.run
             for method in found:
                 yield run(method)

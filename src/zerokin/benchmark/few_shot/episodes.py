@@ -14,7 +14,7 @@ from zerokin.matrices import real_array
 from zerokin.parameters import LARGEST_INTEGER, Integer, check_arguments
 
 Indices = NDArray[np.int64]
-AT_LEAST_1 = Integer(1, words="be at least 1")
+AT_LEAST_1 = Integer(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,7 @@ def draw_episodes(
     """
     if shots == 0:
         raise InvalidInput(
-            "shots must be at least 1: got 0; without any shots, use ZeroShotClassifier"
+            "shots must be a whole number from 1: got 0; without any shots, use ZeroShotClassifier"
         )
     check_arguments(
         {

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.few_shot.batches import episode_accuracies
-from zerokin.benchmark.few_shot.episodes import AT_LEAST_1, draw_episodes, mean_with_ci95
+from zerokin.benchmark.few_shot.episodes import draw_episodes, mean_with_ci95
 from zerokin.benchmark.few_shot.method import FewShotMethod
 from zerokin.benchmark.few_shot.selection import Task, choose_on_episodes
 from zerokin.benchmark.settings import Row, features_name, features_sha256
 from zerokin.data.dataset import Dataset
+from zerokin.declared import Count, Declared
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.parameters import (
     SEED,
@@ -24,17 +25,16 @@ from zerokin.parameters import (
     OneOf,
     Ranges,
     check_arguments,
-    check_parameters,
 )
 from zerokin.selection.method import TrainingData
 from zerokin.selection.staged_search import Selection
 
 Base = Literal["training", "seen"]
-FewShotSetting = Literal["few-shot", "generalised-few-shot"]
+FewShotSetting = Literal["few-shot", "generalized-few-shot"]
 
 
 @dataclass(frozen=True)
-class EpisodePlan:
+class EpisodePlan(Declared):
     """How episodes are drawn: for the test, and on validation classes to choose on.
 
     Parameters
@@ -45,15 +45,11 @@ class EpisodePlan:
         How many are drawn for the test, and how many to choose on.
     """
 
-    way: int = 5
-    shots: int = 1
-    queries: int = 15
-    episodes: int = 600
-    validation_episodes: int = 300
-
-    _parameter_ranges: ClassVar[Ranges] = dict.fromkeys(
-        ("way", "shots", "queries", "episodes", "validation_episodes"), AT_LEAST_1
-    )
+    way: Count = 5
+    shots: Count = 1
+    queries: Count = 15
+    episodes: Count = 600
+    validation_episodes: Count = 300
 
 
 class FewShotEvaluation:
@@ -96,12 +92,10 @@ class FewShotEvaluation:
             self._parameter_ranges,
             dataset=dataset,
             plan=plan,
+            base=base,
             random_state=random_state,
             quiet=quiet,
         )
-        check_parameters(plan)
-        if base not in ("training", "seen"):
-            raise InvalidInput(f"base={base!r} is neither 'training' nor 'seen'")
         if not dataset.split.folds:
             raise InvalidInput(
                 f"{dataset.name} has no validation classes, so nothing can be chosen on it"

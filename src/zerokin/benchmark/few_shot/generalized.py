@@ -1,4 +1,4 @@
-"""Generalised few-shot recognition: novel classes with a few shots among all base classes."""
+"""Generalized few-shot recognition: novel classes with a few shots among all base classes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from zerokin.data.dataset import Dataset
 from zerokin.data.splits import hold_out
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 from zerokin.progress import track
-from zerokin.selection.class_fold_search import CALIBRATIONS
-from zerokin.selection.method import FEATURE_NORMALISATIONS, Params, TrainingData, product_of
+from zerokin.selection.class_fold_search import SEEN_PENALTIES
+from zerokin.selection.method import FEATURE_NORMALIZATIONS, Params, TrainingData, product_of
 from zerokin.selection.staged_search import Selection
 
 HELD_OUT = 0.2
 """Share of every base class that is tested on, where the data has no test samples of them."""
 
 
-class OursGeneralised(OursFewShot):
+class OursGeneralized(OursFewShot):
     """Ours, but base classes lend nothing: what moves towards them would be taken for them."""
 
     stages = OursFewShot.stages[:-1]
@@ -42,10 +42,10 @@ class NearestMean(OursFewShot):
 
     name = "nearest-mean"
     defaults: Params = SHOTS_ALONE
-    stages = (product_of(feature_scaling=FEATURE_NORMALISATIONS),)
+    stages = (product_of(feature_scaling=FEATURE_NORMALIZATIONS),)
 
 
-GENERALISED: dict[str, type[OursFewShot]] = {"nearest-mean": NearestMean, "ours": OursGeneralised}
+GENERALIZED: dict[str, type[OursFewShot]] = {"nearest-mean": NearestMean, "ours": OursGeneralized}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +59,10 @@ class Samples:
     novel_labels: NDArray[np.int64]
 
 
-class GeneralisedFewShotEvaluation:
+class GeneralizedFewShotEvaluation:
     """Shots of all novel classes are drawn many times; their other samples and base ones are named.
 
-    Hyper-parameters are chosen as in the few-shot setting. The calibration is the one at which the
+    Hyper-parameters are chosen as in the few-shot setting. The seen penalty is the one at which the
     harmonic mean is best with validation classes as novel ones.
 
     Parameters
@@ -92,13 +92,13 @@ class GeneralisedFewShotEvaluation:
         self.test = _samples(dataset, train, held, seed)
 
     def run(self, method: FewShotMethod) -> tuple[Row, Selection]:
-        """Choose hyper-parameters and calibration on validation classes, and measure once."""
+        """Choose hyper-parameters and seen penalty on validation classes, and measure once."""
         evaluation, plan = self.evaluation, self.evaluation.plan
         chosen = choose_on_episodes(method, evaluation.validation, quiet=evaluation.quiet)
         started = time.perf_counter()
         params = chosen.best.params
         draws = min(plan.validation_episodes, 30)
-        calibration = self._calibration(params, draws)
+        seen_penalty = self._seen_penalty(params, draws)
         calibrated = time.perf_counter()
         curves = list(
             track(
@@ -108,9 +108,9 @@ class GeneralisedFewShotEvaluation:
                 quiet=evaluation.quiet,
             )
         )
-        figures = np.array([curve.at(calibration) for curve in curves])
-        row = evaluation.row(method, chosen, "generalised-few-shot")
-        row.selection["calibration"] = calibration
+        figures = np.array([curve.at(seen_penalty) for curve in curves])
+        row = evaluation.row(method, chosen, "generalized-few-shot")
+        row.selection["seen_penalty"] = seen_penalty
         row.metrics = {
             "seen": float(figures[:, 0].mean()),
             "unseen": float(figures[:, 1].mean()),
@@ -126,12 +126,12 @@ class GeneralisedFewShotEvaluation:
         }
         return row, chosen
 
-    def _calibration(self, params: Params, draws: int) -> float:
+    def _seen_penalty(self, params: Params, draws: int) -> float:
         curves = [
             curve for samples in self.validation for curve in self._curves(samples, params, draws)
         ]
-        # The first curve sets the grid; the others are read at the same calibrations.
-        grid = curves[0].quantiles(CALIBRATIONS)
+        # The first curve sets the grid; the others are read at the same seen penalties.
+        grid = curves[0].quantiles(SEEN_PENALTIES)
         means = np.mean([curve.harmonic_means(grid) for curve in curves], axis=0)
         return float(grid[means.argmax()])
 
@@ -149,7 +149,7 @@ class GeneralisedFewShotEvaluation:
         )
         model = _fitted(samples.data, params)
         base, novel = (
-            scale_samples(model._normaliser, F)
+            scale_samples(model._normalizer, F)
             for F in (samples.base_features, samples.novel_features)
         )
         both = np.union1d(model.base_, classes)
@@ -158,7 +158,7 @@ class GeneralisedFewShotEvaluation:
             model.set_shots(samples.novel_features[shown.ravel()], np.repeat(of, shots))
             asked = np.ones(len(novel), dtype=bool)
             asked[shown] = False
-            yield SeenUnseenCurve.of(
+            yield SeenUnseenCurve.from_scores(
                 model._scores(base)[:, both],
                 np.searchsorted(both, samples.base_labels),
                 model._scores(novel[asked])[:, both],

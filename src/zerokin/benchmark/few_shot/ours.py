@@ -16,7 +16,7 @@ from zerokin.classifiers.few_shot.episode_scores import (
 )
 from zerokin.errors import InvalidInput
 from zerokin.selection.method import (
-    FEATURE_NORMALISATIONS,
+    FEATURE_NORMALIZATIONS,
     Params,
     Stage,
     TrainingData,
@@ -29,7 +29,7 @@ KAPPAS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 DEFAULTS = {
     **ZERO_SHOT_DEFAULTS,
-    "feature_scaling": "power-centre-unit",
+    "feature_scaling": "power-center-unit",
     "hub_weight": 0.0,
     "kappa": 1.0,
     "base_weight": 0.0,
@@ -40,14 +40,14 @@ BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
 WITHOUT_KIN: Params = {**DEFAULTS, "inference": "flat"}
 SHOTS_ALONE: Params = {**WITHOUT_KIN, "kappa": 0.0}
 LENDING: dict[str, Sequence[Any]] = {
-    # What lending brings depends on how features are normalised.
-    "feature_scaling": FEATURE_NORMALISATIONS,
+    # What lending brings depends on how features are normalized.
+    "feature_scaling": FEATURE_NORMALIZATIONS,
     "base_weight": [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
     "base_neighbors": [1, 4],
 }
 
 FIRST: dict[str, Sequence[Any]] = {
-    "feature_scaling": FEATURE_NORMALISATIONS,
+    "feature_scaling": FEATURE_NORMALIZATIONS,
     "alpha": [0.9, 0.99],
     "gamma": [1.0, 3.0, 10.0, 30.0],
 }
@@ -136,9 +136,9 @@ def _scorer(data: TrainingData, pool: NDArray[Any], params: Params) -> EpisodeSc
         projected = model.prototypes_
     else:
         run.start_trial()
-    normaliser = data.scale_features(params["feature_scaling"]).normaliser
-    F = data.scale_samples(normaliser, pool)
-    base = data.scale_samples(normaliser, data.features)
+    normalizer = data.scale_features(params["feature_scaling"]).normalizer
+    F = data.scale_samples(normalizer, pool)
+    base = data.scale_samples(normalizer, data.features)
     related = run(relate_to_base, F, base, data.labels)
     settings = ShotSettings(**{field.name: params[field.name] for field in fields(ShotSettings)})
     return lambda episodes: score_episodes(episodes, related, projected, settings, run)

@@ -1,4 +1,4 @@
-"""Few-shot peers in the harness: the same normalisations on offer, the same episodes to use."""
+"""Few-shot peers in the harness: the same normalizations on offer, the same episodes to use."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from zerokin.selection.method import Params, TrainingData, product_of
 
 
 class FewShotPeerMethod(FewShotMethod):
-    """A published method with its grid, over every normalisation that it may use.
+    """A published method with its grid, over every normalization that it may use.
 
-    The normalisation is chosen at the peer's default hyper-parameters, then the grid is tried with
+    The normalization is chosen at the peer's default hyper-parameters, then the grid is tried with
     it.
     """
 
@@ -24,22 +24,22 @@ class FewShotPeerMethod(FewShotMethod):
         self.peer = peer
         self.name = peer.name
         self.defaults = {
-            "feature_scaling": peer.normalisations[0],
+            "feature_scaling": peer.normalizations[0],
             **{name: getattr(peer(), name) for name in peer.grid},
         }
-        self.stages = (product_of(feature_scaling=peer.normalisations), product_of(**peer.grid))
+        self.stages = (product_of(feature_scaling=peer.normalizations), product_of(**peer.grid))
 
     def scorers(
         self, data: TrainingData, pool: NDArray[Any], trials: Sequence[Params]
     ) -> Iterator[EpisodeScorer]:
-        """Learn with every trial, normalising features once for each normalisation in a row."""
+        """Learn with every trial, normalizing features once for each normalization in a row."""
         base: BaseClasses | None = None
         for params in trials:
             data.memo.start_trial()
-            if base is None or base.normaliser.steps != params["feature_scaling"]:
-                normaliser = data.scale_features(params["feature_scaling"]).normaliser
-                base = BaseClasses(data.features, data.labels, normaliser)
-                F = normaliser.transform(pool)
+            if base is None or base.normalizer.steps != params["feature_scaling"]:
+                normalizer = data.scale_features(params["feature_scaling"]).normalizer
+                base = BaseClasses(data.features, data.labels, normalizer)
+                F = normalizer.transform(pool)
             peer = self.peer(**{name: params[name] for name in self.peer.grid})
             peer.learn(base)
             yield _scorer(peer, F)

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from zerokin.benchmark.peers.bilinear import (
-    DECAY,
-    EPOCHS,
-    LEARNING_RATE,
+    Decay,
+    Epochs,
+    LearningRate,
     against_right,
     rank_by_gradients,
     violations,
 )
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
-from zerokin.parameters import Ranges
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,15 +43,10 @@ class ALE(Peer):
     reference: ClassVar[str] = (
         "Akata, Perronnin, Harchaoui & Schmid, Label-Embedding for Image Classification, TPAMI 2016"
     )
-    _parameter_ranges: ClassVar[Ranges] = {
-        "decay": DECAY,
-        "learning_rate": LEARNING_RATE,
-        "n_epochs": EPOCHS,
-    }
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"decay": (3e-5, 1e-4, 3e-4, 6e-4, 1e-3, 3e-3)}
-    decay: float = 3e-4
-    learning_rate: float = 10.0
-    n_epochs: int = 20
+    decay: Decay = 3e-4
+    learning_rate: LearningRate = 10.0
+    n_epochs: Epochs = 20
 
     def learn(self, training: TrainingSet) -> None:
         self.W_ = rank_by_gradients(

@@ -7,7 +7,7 @@ of a batch (B, p) to its gradient with respect to them (B, p).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 MOMENTUM = 0.9
 BATCH = 128
 
-DECAY, LEARNING_RATE, EPOCHS = Real(0, 1e6), Real(0, 1e6, closed="right"), Integer(1)
-"""Ranges of the hyper-parameters that the three methods share."""
+Decay = Annotated[float, Real(0, 1e6)]
+LearningRate = Annotated[float, Real(0, 1e6, closed="right")]
+Epochs = Annotated[int, Integer(1)]
 
 
 def rank_by_gradients(

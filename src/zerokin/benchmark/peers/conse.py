@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from zerokin.benchmark.peers.linear_models import fit_linear_models
-from zerokin.benchmark.peers.peer import RIDGE, Peer
+from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.classifiers.nearest_prototype import cosine_scores
-from zerokin.parameters import Integer, Ranges
+from zerokin.declared import Count
 
 
 @dataclass
@@ -34,13 +34,12 @@ class ConSE(Peer):
     reference: ClassVar[str] = (
         "Norouzi et al., Zero-Shot Learning by Convex Combination of Semantic Embeddings, ICLR 2014"
     )
-    _parameter_ranges: ClassVar[Ranges] = {"ridge": RIDGE, "n_top": Integer(1)}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "ridge": (0.03, 0.1, 0.3, 1.0),
         "n_top": (5, 10, 1000),
     }
-    ridge: float = 0.1
-    n_top: int = 10
+    ridge: RidgeWeight = 0.1
+    n_top: Count = 10
 
     def learn(self, training: TrainingSet) -> None:
         self.S_ = training.S

@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from zerokin.benchmark.peers.linear_models import fit_linear_models
-from zerokin.benchmark.peers.peer import RIDGE, Peer
+from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
-from zerokin.parameters import Ranges
 
 
 @dataclass
@@ -34,9 +33,8 @@ class DAP(Peer):
         "Lampert, Nickisch & Harmeling, Attribute-Based Classification for Zero-Shot Visual Object "
         "Categorization, TPAMI 2014"
     )
-    _parameter_ranges: ClassVar[Ranges] = {"ridge": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"ridge": (0.1, 0.3, 1.0, 3.0, 10.0)}
-    ridge: float = 1.0
+    ridge: RidgeWeight = 1.0
 
     def learn(self, training: TrainingSet) -> None:
         import torch

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
-from zerokin.parameters import Integer, Ranges, Real
+from zerokin.declared import Count
+from zerokin.parameters import Integer, Real
 
 
 @dataclass
 class DEM(Peer):
     """A network with one hidden layer places classes among features; the nearest class wins.
 
-    With g(s) = relu(s W₁ + b₁) W₂ + b₂ it minimises
+    With g(s) = relu(s W₁ + b₁) W₂ + b₂ it minimizes
 
         1/N Σ_n ‖f_n − g(s_{y_n})‖² + λ(‖W₁‖² + ‖W₂‖²).
 
@@ -41,20 +42,14 @@ class DEM(Peer):
     reference: ClassVar[str] = (
         "Zhang, Xiang & Gong, Learning a Deep Embedding Model for Zero-Shot Learning, CVPR 2017"
     )
-    _parameter_ranges: ClassVar[Ranges] = {
-        "learning_rate": Real(0, 10, closed="right"),
-        "decay": Real(0, 1e6),
-        "n_hidden": Integer(1, 1_000_000),
-        "n_steps": Integer(1),
-    }
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "learning_rate": (3e-4, 1e-3, 3e-3),
         "decay": (1e-5, 1e-4),
     }
-    learning_rate: float = 1e-3
-    decay: float = 1e-4
-    n_hidden: int = 1024
-    n_steps: int = 200
+    learning_rate: Annotated[float, Real(0, 10, closed="right")] = 1e-3
+    decay: Annotated[float, Real(0, 1e6)] = 1e-4
+    n_hidden: Annotated[int, Integer(1, 1_000_000)] = 1024
+    n_steps: Count = 200
 
     def learn(self, training: TrainingSet) -> None:
         import torch

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from zerokin.benchmark.peers.bilinear import (
-    DECAY,
-    EPOCHS,
-    LEARNING_RATE,
+    Decay,
+    Epochs,
+    LearningRate,
     against_right,
     rank_by_gradients,
     violations,
@@ -19,7 +19,6 @@ from zerokin.benchmark.peers.bilinear import (
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.classifiers.nearest_prototype import cosine_scores
-from zerokin.parameters import Ranges
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,15 +45,10 @@ class DeViSE(Peer):
     reference: ClassVar[str] = (
         "Frome et al., DeViSE: A Deep Visual-Semantic Embedding Model, NIPS 2013"
     )
-    _parameter_ranges: ClassVar[Ranges] = {
-        "decay": DECAY,
-        "learning_rate": LEARNING_RATE,
-        "n_epochs": EPOCHS,
-    }
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"decay": (1e-3, 3e-3, 0.01, 0.03, 0.1)}
-    decay: float = 0.01
-    learning_rate: float = 0.5
-    n_epochs: int = 20
+    decay: Decay = 0.01
+    learning_rate: LearningRate = 0.5
+    n_epochs: Epochs = 20
 
     def learn(self, training: TrainingSet) -> None:
         unit = training.S / np.linalg.norm(training.S, axis=1, keepdims=True)

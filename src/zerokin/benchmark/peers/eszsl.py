@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from zerokin.benchmark.peers.peer import RIDGE, Peer
+from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet, gram, symmetric_spectrum
-from zerokin.parameters import Ranges
 
 
 @dataclass
 class ESZSL(Peer):
     """A class scores f V s, fitted by squares to 1 for the right class and 0 for the others.
 
-    With one-hot labels Y (N, p) it minimises
+    With one-hot labels Y (N, p) it minimizes
 
         ‖F V Sᵀ − Y‖² + γ‖V Sᵀ‖² + λ‖F V‖² + γλ‖V‖²,
 
@@ -33,13 +32,12 @@ class ESZSL(Peer):
     reference: ClassVar[str] = (
         "Romera-Paredes & Torr, An Embarrassingly Simple Approach to Zero-Shot Learning, ICML 2015"
     )
-    _parameter_ranges: ClassVar[Ranges] = {"gamma": RIDGE, "lam": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "gamma": (1.0, 3.0, 10.0, 30.0),
         "lam": (0.1, 0.3, 1.0, 3.0),
     }
-    gamma: float = 10.0
-    lam: float = 1.0
+    gamma: RidgeWeight = 10.0
+    lam: RidgeWeight = 1.0
 
     def learn(self, training: TrainingSet) -> None:
         eigenvalues, U = training.spectrum

@@ -6,7 +6,7 @@ DAP's logistic regressions, ConSE's softmax regression and SynC's support vector
 
 for a loss ℓ whose second derivative is at most a known curvature c. In coordinates in which
 c FᵀF + ridge·I is the identity a gradient step of length one never overshoots, and a few dozen
-accelerated ones reach the minimum. The features are centred first: then the bias, which has no
+accelerated ones reach the minimum. The features are centered first: then the bias, which has no
 ridge, no longer depends on W.
 """
 
@@ -58,10 +58,10 @@ def fit_linear_models(
     """
     import torch
 
-    eigenvalues, U = training.once("centred spectrum", lambda: _centred_spectrum(training))
+    eigenvalues, U = training.once("centered spectrum", lambda: _centered_spectrum(training))
     mean = training.F.mean(axis=0, dtype=np.float64)
     lengths = torch.from_numpy((curvature * eigenvalues + ridge) ** -0.5)
-    rotated = training.once("centred features", lambda: _rotated(training.F, mean, U))
+    rotated = training.once("centered features", lambda: _rotated(training.F, mean, U))
     X = rotated * lengths.float()
     decay = (ridge * lengths**2).float()[:, None]
 
@@ -89,7 +89,7 @@ def fit_linear_models(
     return W, previous_b.double().numpy() - mean @ W
 
 
-def _centred_spectrum(training: TrainingSet) -> tuple[Array, Array]:
+def _centered_spectrum(training: TrainingSet) -> tuple[Array, Array]:
     total = training.class_sums.sum(axis=0)
     scatter = gram(training.F) - np.outer(total, total) / len(training.F)
     return symmetric_spectrum(scatter)

@@ -6,22 +6,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.training_set import Array, Labels, TrainingSet, finite_matrix
 from zerokin.classifiers.finite_scores import finite_scores
+from zerokin.declared import Declared
 from zerokin.errors import InvalidInput
-from zerokin.parameters import Ranges, Real, check_parameters
+from zerokin.parameters import Real, check_parameters
 
-RIDGE = Real(0, 1e12, closed="right")
+RidgeWeight = Annotated[float, Real(0, 1e12, closed="right")]
 """Of the weight of a penalty: without any, a solution need not exist."""
 
 
 @dataclass
-class Peer(ABC):
+class Peer(Declared, ABC):
     """A published zero-shot method: fitted on seen classes, it scores seen and unseen ones.
 
     A method is a dataclass in one file. Its fields are the hyper-parameters, and it writes two
@@ -42,7 +43,6 @@ class Peer(ABC):
     name: ClassVar[str]
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, Sequence[float]]]
-    _parameter_ranges: ClassVar[Ranges] = {}
 
     def fit(self, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> Self:
         """Learn from features of seen classes.
@@ -50,7 +50,7 @@ class Peer(ABC):
         Parameters
         ----------
         F : (N, d_f)
-            Training features, normalised as the caller likes.
+            Training features, normalized as the caller likes.
         y : (N,)
             Rows of Z: the classes of the samples. The classes that occur are the seen ones.
         Z : (C, d_z)
@@ -59,7 +59,7 @@ class Peer(ABC):
             Seed of methods that draw at random.
         """
         check_parameters(self)
-        return self._fitted(TrainingSet.of(F, y, Z, random_state=random_state), Z)
+        return self._fitted(TrainingSet.from_samples(F, y, Z, random_state=random_state), Z)
 
     def scores(self, F: Array) -> NDArray[np.float64]:
         """Return the (N, C) scores of samples (N, d_f) for every class of Z; higher is better."""
@@ -82,11 +82,10 @@ class Peer(ABC):
         cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0
     ) -> Iterator[tuple[dict[str, float], Self]]:
         """Yield every point of the grid with its fitted peer; what points share is made once."""
-        training = TrainingSet.of(F, y, Z, random_state=random_state)
+        training = TrainingSet.from_samples(F, y, Z, random_state=random_state)
         for values in product(*cls.grid.values()):
             point = dict(zip(cls.grid, values, strict=True))
             peer = cls(**point)
-            check_parameters(peer)
             yield point, peer._fitted(training, Z)
 
     @abstractmethod

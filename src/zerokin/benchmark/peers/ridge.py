@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from zerokin.benchmark.peers.peer import RIDGE, Peer
+from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.classifiers.nearest_prototype import cosine_scores
-from zerokin.parameters import Ranges
 
 
 @dataclass
@@ -29,9 +28,8 @@ class Ridge(Peer):
         "Palatucci, Pomerleau, Hinton & Mitchell, Zero-Shot Learning with Semantic Output Codes, "
         "NIPS 2009"
     )
-    _parameter_ranges: ClassVar[Ranges] = {"gamma": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"gamma": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
-    gamma: float = 1.0
+    gamma: RidgeWeight = 1.0
 
     def learn(self, training: TrainingSet) -> None:
         eigenvalues, U = training.spectrum
@@ -59,9 +57,8 @@ class RidgeSemanticsToFeatures(Peer):
         "Shigeto, Suzuki, Hara, Shimbo & Matsumoto, Ridge Regression, Hubness, and Zero-Shot "
         "Learning, ECML PKDD 2015"
     )
-    _parameter_ranges: ClassVar[Ranges] = {"gamma": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"gamma": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
-    gamma: float = 10.0
+    gamma: RidgeWeight = 10.0
 
     def learn(self, training: TrainingSet) -> None:
         S = training.S

@@ -8,17 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from zerokin.benchmark.peers.peer import RIDGE, Peer
+from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet, gram, symmetric_spectrum
 from zerokin.classifiers.nearest_prototype import cosine_scores
-from zerokin.parameters import Ranges
 
 
 @dataclass
 class SAE(Peer):
     """One matrix W encodes features as semantics, and its transpose decodes them.
 
-    With semantics E (N, d_z) of the samples' classes it minimises
+    With semantics E (N, d_z) of the samples' classes it minimizes
 
         ‖F − E Wᵀ‖² + λ‖F W − E‖²,
 
@@ -34,11 +33,10 @@ class SAE(Peer):
     reference: ClassVar[str] = (
         "Kodirov, Xiang & Gong, Semantic Autoencoder for Zero-Shot Learning, CVPR 2017"
     )
-    _parameter_ranges: ClassVar[Ranges] = {"lam": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "lam": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
     }
-    lam: float = 1.0
+    lam: RidgeWeight = 1.0
 
     def learn(self, training: TrainingSet) -> None:
         strengths, V = training.once("EᵀE", lambda: _semantic_spectrum(training))

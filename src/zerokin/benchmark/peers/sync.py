@@ -1,19 +1,19 @@
-"""SynC, synthesised classifiers."""
+"""SynC, synthesized classifiers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.linear_models import fit_linear_models
-from zerokin.benchmark.peers.peer import RIDGE, Peer
+from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.errors import InvalidInput
-from zerokin.parameters import Ranges, Real
+from zerokin.parameters import Real
 
 
 @dataclass
@@ -21,7 +21,7 @@ class SynC(Peer):
     """A class's classifier is a mean of phantom classifiers, weighted by nearness of semantics.
 
     With phantoms at the seen classes, σ_cr ∝ exp(−‖z_c − s_r‖² / σ²) summing to one over r and
-    w_c = Σ_r σ_cr v_r, it minimises over v the squared hinges of one class against the others,
+    w_c = Σ_r σ_cr v_r, it minimizes over v the squared hinges of one class against the others,
 
         Σ_c Σ_n max(0, 1 − y_nc (w_cᵀf_n + b_c))² + λ/2 Σ_c ‖w_c‖².
 
@@ -40,13 +40,12 @@ class SynC(Peer):
     reference: ClassVar[str] = (
         "Changpinyo, Chao, Gong & Sha, Synthesized Classifiers for Zero-Shot Learning, CVPR 2016"
     )
-    _parameter_ranges: ClassVar[Ranges] = {"sigma": Real(1e-3, 1e3), "lam": RIDGE}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "sigma": (0.7, 1.0, 1.4, 2.0),
         "lam": (1.0, 10.0, 100.0),
     }
-    sigma: float = 1.0
-    lam: float = 10.0
+    sigma: Annotated[float, Real(1e-3, 1e3)] = 1.0
+    lam: RidgeWeight = 10.0
 
     def learn(self, training: TrainingSet) -> None:
         self.S_ = training.S

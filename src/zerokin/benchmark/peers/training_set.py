@@ -45,7 +45,7 @@ class TrainingSet:
     Examples
     --------
     >>> Z = np.array([[0.0, 3.0], [9.0, 9.0], [4.0, 0.0]])
-    >>> training = TrainingSet.of(np.array([[2.0], [2.0], [-2.0]]), np.array([2, 2, 0]), Z)
+    >>> training = TrainingSet.from_samples(np.array([[2.0], [2], [-2]]), np.array([2, 2, 0]), Z)
     >>> training.labels, training.counts
     (array([1, 1, 0]), array([1, 2]))
     >>> training.F.T, training.class_sums.T
@@ -62,7 +62,7 @@ class TrainingSet:
     _made: dict[object, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> TrainingSet:
+    def from_samples(cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> TrainingSet:
         """Take what a fit may use out of what it was given: see `Peer.fit`."""
         check_arguments({"random_state": SEED}, random_state=random_state)
         F, y, Z = finite_matrix(F, "F"), plain_array(y, "y"), finite_matrix(Z, "Z")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from zerokin.aliases import accept_old_names
 from zerokin.classifiers.class_labels import Positions
 from zerokin.classifiers.few_shot.candidates import Candidates, few_shot_candidates
 from zerokin.classifiers.few_shot.shots import (
@@ -45,10 +46,11 @@ from zerokin.hierarchy.alignment import aligned_hierarchy, renamed_hierarchy
 from zerokin.parameters import InstanceOf, Optional, Ranges, check_arguments, check_parameters
 
 
+@accept_old_names({"calibration": "seen_penalty"})
 class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Name samples of novel classes from a few shots of each and from what their semantics say.
 
-    Base classes teach how features are normalised and how semantics project into feature space.
+    Base classes teach how features are normalized and how semantics project into feature space.
     The prototype of a class with n shots is the mean of its shots and of its projected semantics,
     which count as ``kappa`` shots; a sample gets the class whose prototype is nearest by angle.
 
@@ -59,13 +61,13 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``inference`` makes the projected semantics: ``"residual"`` (corrected by the residuals of
         related base classes), ``"flat"``, or ``"paper"`` (superclasses prune the candidates too).
         Its ``hub_weight`` takes hubness off the scores of all classes. By default one with
-        features centred and of unit length, and without hubness.
+        features centered and of unit length, and without hubness.
     kappa
         κ: how many shots the projected semantics of a class count as.
     base_weight, base_neighbors
         λ: how many shots the base classes count as that are nearest to a novel class's shots and
         semantics, and how many lend their mean so.
-    calibration
+    seen_penalty
         Taken off the scores of base classes when they compete with novel ones; None for that of
         ``zero_shot``.
 
@@ -99,7 +101,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "kappa": SHOTS_WORTH,
         "base_weight": SHOTS_WORTH,
         "base_neighbors": LENDERS,
-        "calibration": Optional(ZeroShotClassifier._parameter_ranges["calibration"]),
+        "seen_penalty": Optional(ZeroShotClassifier._parameter_ranges["seen_penalty"]),
     }
 
     def __init__(
@@ -109,13 +111,13 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kappa: float = 1.0,
         base_weight: float = 0.0,
         base_neighbors: int = 4,
-        calibration: float | None = None,
+        seen_penalty: float | None = None,
     ) -> None:
         self.zero_shot = zero_shot
         self.kappa = kappa
         self.base_weight = base_weight
         self.base_neighbors = base_neighbors
-        self.calibration = calibration
+        self.seen_penalty = seen_penalty
 
     def fit(
         self,
@@ -151,14 +153,19 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         zero_shot = _default() if self.zero_shot is None else clone(self.zero_shot)
         check_parameters(zero_shot)
+        if zero_shot.distance != "cosine":
+            raise InvalidInput(
+                f"distance={zero_shot.distance!r}: shots are compared by cosine: give zero_shot "
+                "distance='cosine'"
+            )
         self._settings = zero_shot
         X, y = training_samples(self, X, y)
-        self._base = ClassesWithSemantics.of(semantics, y)
+        self._base = ClassesWithSemantics.from_labels(semantics, y)
         self.classes_ = self._base.classes.names
         labels = self._base.classes.positions(y, "y")
         self.base_ = np.unique(labels)
         self._projected = self._learn(zero_shot, X, labels, hierarchy)
-        F = scale_samples(self._normaliser, X)
+        F = scale_samples(self._normalizer, X)
         self._base_means = class_means(F, labels, len(self.classes_))
         self._base_counts = np.bincount(labels, minlength=len(self.classes_))
         return self._supported(shots, shot_labels)
@@ -181,7 +188,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `zerokin.classifiers.pruning.PRUNED` less. With two classes in all, the second's score less
         the first's (n,), as scikit-learn has it.
         """
-        F = self._normalised(X)
+        F = self._normalized(X)
         scores, alive = self._scores(F), self._survivors(F, np.arange(len(self.classes_)))
         if alive is not None:
             scores = lower_pruned(scores, alive)
@@ -205,7 +212,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, k: int = 5, candidates: Candidates = None
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the best k classes (n, k) of every sample, best first, and their scores (n, k)."""
-        F = self._normalised(X)
+        F = self._normalized(X)
         chosen = few_shot_candidates(
             candidates, self.classes_, base=self.base_, novel=self.novel_, known=self._known
         )
@@ -231,7 +238,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise InvalidInput("hierarchy needs semantics: without, shots alone count")
             scaled = scale_features(X, labels, zero_shot.feature_scaling)
             refuse_all_zero(scaled.features, zero_shot.feature_scaling)
-            self._normaliser = scaled.normaliser
+            self._normalizer = scaled.normalizer
             return projected
         # Base classes without semantics stay in: the zero-shot classifier refuses them by name.
         rows = np.union1d(np.flatnonzero(self._base.usable), self.base_)
@@ -241,7 +248,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if hierarchy is not None:
             hierarchy = self._superclasses(hierarchy, rows, names)
         self.zero_shot_ = zero_shot.fit(X, self._rows[labels], semantics=table, hierarchy=hierarchy)
-        self._normaliser = zero_shot._normaliser
+        self._normalizer = zero_shot._normalizer
         projected[rows] = zero_shot.prototypes_
         return projected
 
@@ -267,7 +274,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if shots is not None:
             S = checked_shots(shots, shot_labels, self.n_features_in_)
             known, labels = known.with_support(shot_labels)
-            samples = refuse_without_direction(scale_samples(self._normaliser, S), "shots")
+            samples = refuse_without_direction(scale_samples(self._normalizer, S), "shots")
         novel = np.unique(labels)
         both = np.intersect1d(self.base_, novel)
         if len(both):
@@ -300,13 +307,13 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._known = known.usable | (self.n_shots_ > 0)
         return self
 
-    def _normalised(self, X: Any) -> NDArray[Any]:
+    def _normalized(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        return scale_samples(self._normaliser, new_samples(self, X))
+        return scale_samples(self._normalizer, new_samples(self, X))
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
-        check_arguments(self._parameter_ranges, calibration=self.calibration)
-        penalty = self._settings.calibration if self.calibration is None else self.calibration
+        check_arguments(self._parameter_ranges, seen_penalty=self.seen_penalty)
+        penalty = self._settings.seen_penalty if self.seen_penalty is None else self.seen_penalty
         return score_samples(
             F, self.prototypes_, self._hub_penalties, self.base_, seen_penalty=penalty
         )
@@ -327,4 +334,4 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _default() -> ZeroShotClassifier:
-    return ZeroShotClassifier(feature_scaling="centre-unit", hub_weight=0.0)
+    return ZeroShotClassifier(feature_scaling="center-unit", hub_weight=0.0)

@@ -21,8 +21,8 @@ from zerokin.parameters import Integer, Real, check_arguments
 
 Array = NDArray[np.floating[Any]]
 
-SHOTS_WORTH = Real(0, 1e12, words="be a number of at least 0")
-LENDERS = Integer(1, words="be at least 1")
+SHOTS_WORTH = Real(0, 1e12)
+LENDERS = Integer(1)
 
 
 def semantic_weight(n_shots: Any, kappa: float) -> Any:

@@ -29,8 +29,8 @@ class ClassesWithSemantics:
     usable: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, semantics: Any, y: NDArray[Any]) -> ClassesWithSemantics:
-        """Read semantics as `KnownClasses.of` does; vectors may be zero or not finite."""
+    def from_labels(cls, semantics: Any, y: NDArray[Any]) -> ClassesWithSemantics:
+        """Read semantics as `KnownClasses.from_labels` does; vectors may be zero or not finite."""
         if semantics is None:
             names = checked_names_of(np.unique(y))
             known = KnownClasses(names, np.zeros((len(names), 0)))
@@ -40,7 +40,7 @@ class ClassesWithSemantics:
         elif isinstance(semantics, Mapping) and not semantics:
             raise InvalidInput("semantics is empty: give a vector for every base class, or None")
         else:
-            known = KnownClasses.of(semantics, y)
+            known = KnownClasses.from_labels(semantics, y)
         vectors = known.vectors
         return cls(known, np.isfinite(vectors).all(axis=1) & (vectors != 0).any(axis=1))
 

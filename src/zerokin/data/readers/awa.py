@@ -1,4 +1,4 @@
-"""Animals with Attributes, the first and the second: pictures of 50 animals with 85 attributes."""
+"""Animals with Attributes, the first and the second: images of 50 animals with 85 attributes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset
-from zerokin.data.pictures import Pictures
+from zerokin.data.images import Images
 from zerokin.data.provenance import Provenance, SourceFile
-from zerokin.data.readers.labelled_pictures import find_pictures, labels_by_folder
-from zerokin.data.readers.picture_splits import picture_splits
+from zerokin.data.readers.image_splits import image_splits
+from zerokin.data.readers.labeled_images import find_images, labels_by_folder
 from zerokin.data.readers.split_files import attribute_names, published_files
 from zerokin.data.readers.tables import read_lines, read_numbered
 from zerokin.errors import InvalidInput, MissingFile, listing
@@ -60,8 +60,8 @@ def _read(source: str, folder: Path, *, name: str, unpacked: str) -> Dataset:
     class_list = existing(folder / "classes.txt", "class list", LAYOUT)
     names = tuple(read_numbered(class_list))
     matrix_file, vectors = _attributes(folder, len(names))
-    pictures, archives = _pictures(folder, name)
-    labels = labels_by_folder(pictures, names, folder)
+    images, archives = _images(folder, name)
+    labels = labels_by_folder(images, names, folder)
     _refuse_empty(folder, names, labels)
     files = {class_list, matrix_file, *published_files(folder), *archives}
     return Dataset(
@@ -72,11 +72,11 @@ def _read(source: str, folder: Path, *, name: str, unpacked: str) -> Dataset:
             semantics_source="attributes",
             attribute_names=attribute_names(folder),
         ),
-        inputs=pictures,
+        inputs=images,
         labels=labels,
-        splits=picture_splits(folder, names, labels, standard_unseen=STANDARD_UNSEEN),
+        splits=image_splits(folder, names, labels, standard_unseen=STANDARD_UNSEEN),
         provenance=Provenance(
-            source, f"{name} pictures", tuple(SourceFile.of(file) for file in sorted(files))
+            source, f"{name} images", tuple(SourceFile.from_path(file) for file in sorted(files))
         ),
     )
 
@@ -100,12 +100,12 @@ def _attributes(folder: Path, n_classes: int) -> tuple[Path, NDArray[np.float64]
         raise InvalidInput(f"{path} must hold numbers only: {error}") from error
 
 
-def _pictures(folder: Path, name: str) -> tuple[Pictures, list[Path]]:
+def _images(folder: Path, name: str) -> tuple[Images, list[Path]]:
     try:
-        return find_pictures(folder, ["JPEGImages"])
+        return find_images(folder, ["JPEGImages"])
     except MissingFile as error:
         raise MissingFile(
-            f"no JPEGImages in {folder}: {name} is read from its pictures "
+            f"no JPEGImages in {folder}: {name} is read from its images "
             "(for features, open their xlsa17 folder with xlsa17=DIR)"
         ) from error
 
@@ -114,4 +114,4 @@ def _refuse_empty(folder: Path, names: Sequence[str], labels: NDArray[np.int64])
     counts = np.bincount(labels, minlength=len(names))
     empty = list(compress(names, counts == 0))
     if empty:
-        raise InvalidInput(f"{folder} has no pictures of {listing(empty)}, which classes.txt lists")
+        raise InvalidInput(f"{folder} has no images of {listing(empty)}, which classes.txt lists")

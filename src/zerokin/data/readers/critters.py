@@ -1,4 +1,4 @@
-"""Critters, the embedded data set, as a `Dataset`: pictures are drawn when asked for."""
+"""Critters, the embedded data set, as a `Dataset`: images are drawn when asked for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image
 from zerokin._version import __version__
 from zerokin.critters import (
     ATTRIBUTE_NAMES,
-    PICTURES_PER_SPECIES,
+    IMAGES_PER_SPECIES,
     SPECIES,
     attribute_matrix,
     render,
@@ -19,38 +19,38 @@ from zerokin.critters import (
 )
 from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset
-from zerokin.data.pictures import Pictures
+from zerokin.data.images import Images
 from zerokin.data.provenance import Provenance
 from zerokin.data.splits import Split
 
-TEST_PICTURES = PICTURES_PER_SPECIES // 5
+TEST_IMAGES = IMAGES_PER_SPECIES // 5
 
 
-class CritterPictures(Pictures):
-    """The pictures of all species, one species after the other."""
+class CritterImages(Images):
+    """The images of all species, one species after the other."""
 
     def __init__(self) -> None:
         self.names = [
             f"{species.name}/{index:03d}.png"
             for species in SPECIES
-            for index in range(PICTURES_PER_SPECIES)
+            for index in range(IMAGES_PER_SPECIES)
         ]
 
     def array(self, index: int) -> NDArray[np.uint8]:
-        species, picture = divmod(index, PICTURES_PER_SPECIES)
-        return render(SPECIES[species], picture)
+        species, image = divmod(index, IMAGES_PER_SPECIES)
+        return render(SPECIES[species], image)
 
     def load(self, index: int) -> Image.Image:
         return Image.fromarray(self.array(index))
 
 
 def read_critters(source: str, _folder: Path) -> Dataset:
-    """Open Critters; of each seen species' pictures the last fifth are held out for testing."""
+    """Open Critters; of each seen species' images the last fifth are held out for testing."""
     names = [species.name for species in SPECIES]
     unseen = np.array([species.unseen for species in SPECIES])
-    labels = np.repeat(np.arange(len(SPECIES)), PICTURES_PER_SPECIES)
-    number = np.tile(np.arange(PICTURES_PER_SPECIES), len(SPECIES))
-    held = number >= PICTURES_PER_SPECIES - TEST_PICTURES
+    labels = np.repeat(np.arange(len(SPECIES)), IMAGES_PER_SPECIES)
+    number = np.tile(np.arange(IMAGES_PER_SPECIES), len(SPECIES))
+    held = number >= IMAGES_PER_SPECIES - TEST_IMAGES
     return Dataset(
         name="Critters",
         classes=ClassTable(
@@ -60,7 +60,7 @@ def read_critters(source: str, _folder: Path) -> Dataset:
             attribute_names=ATTRIBUTE_NAMES,
             taxonomy=tuple((species.order, species.family) for species in SPECIES),
         ),
-        inputs=CritterPictures(),
+        inputs=CritterImages(),
         labels=labels,
         splits={
             "pure": Split(

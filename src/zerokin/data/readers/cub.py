@@ -1,4 +1,4 @@
-"""CUB-200-2011: pictures of 200 bird species, in the official layout or in tar files."""
+"""CUB-200-2011: images of 200 bird species, in the official layout or in tar files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zerokin.data.dataset import Dataset
 from zerokin.data.provenance import Provenance, SourceFile
-from zerokin.data.readers.labelled_pictures import find_pictures, labels_by_folder
+from zerokin.data.readers.labeled_images import find_images, labels_by_folder
 from zerokin.data.readers.split_files import (
     published_files,
     pure_folds,
@@ -23,13 +23,13 @@ STANDARD_UNSEEN = 50
 
 
 def read_cub(source: str, folder: Path) -> Dataset:
-    """Read CUB pictures: ``images/CLASS/FILE`` or tar files of ``CLASS/FILE``, and the splits.
+    """Read CUB images: ``images/CLASS/FILE`` or tar files of ``CLASS/FILE``, and the splits.
 
     Samples are in the order of their ``CLASS/FILE`` path, which is xlsa17's order, so its
-    ``att_splits.mat`` beside the pictures gives classes, attributes and the proposed split. The
+    ``att_splits.mat`` beside the images gives classes, attributes and the proposed split. The
     standard split's unseen classes are the last 50 of its class list.
     """
-    existing(folder, "CUB folder", "it should hold the pictures and att_splits.mat")
+    existing(folder, "CUB folder", "it should hold the images and att_splits.mat")
     if (folder / "CUB_200_2011").is_dir():
         folder = folder / "CUB_200_2011"
     att_splits_path = folder / "att_splits.mat"
@@ -40,10 +40,10 @@ def read_cub(source: str, folder: Path) -> Dataset:
         )
     att_splits = read_att_splits(att_splits_path)
     names = att_splits.names
-    pictures, archives = find_pictures(folder, ["images"])
+    images, archives = find_images(folder, ["images"])
     if not archives and (folder / "images.txt").exists():
-        _refuse_missing(folder, pictures.names)
-    labels = labels_by_folder(pictures, names, folder)
+        _refuse_missing(folder, images.names)
+    labels = labels_by_folder(images, names, folder)
     unseen = att_splits.unseen(labels)
     standard = standard_split(folder, names, labels, known_unseen=names[-STANDARD_UNSEEN:])
     assert standard is not None
@@ -51,23 +51,23 @@ def read_cub(source: str, folder: Path) -> Dataset:
     return Dataset(
         name="CUB",
         classes=class_table(att_splits, folder),
-        inputs=pictures,
+        inputs=images,
         labels=labels,
         splits={
             "pure": att_splits.split(unseen, pure_folds(folder, names, unseen)),
             "standard": standard,
         },
         provenance=Provenance(
-            source, "CUB-200-2011 pictures", tuple(SourceFile.of(path) for path in files)
+            source, "CUB-200-2011 images", tuple(SourceFile.from_path(path) for path in files)
         ),
     )
 
 
 def _refuse_missing(folder: Path, names: Sequence[str]) -> None:
-    """Compare the pictures with the official list of them."""
+    """Compare the images with the official list of them."""
     absent = sorted(set(read_numbered(folder / "images.txt")) - set(names))
     if absent:
         raise InvalidInput(
-            f"{folder / 'images'} lacks {len(absent):,} pictures that images.txt lists: "
+            f"{folder / 'images'} lacks {len(absent):,} images that images.txt lists: "
             f"{listing(absent, most=3)}"
         )

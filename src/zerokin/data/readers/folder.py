@@ -1,4 +1,4 @@
-"""A user's own pictures: a sub-folder per class, and ``classes.csv`` that says what they are."""
+"""A user's own images: a sub-folder per class, and ``classes.csv`` that says what they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.data.dataset import Dataset, InvalidDataset
-from zerokin.data.pictures import FolderPictures, list_folder
+from zerokin.data.images import FolderImages, list_folder
 from zerokin.data.provenance import Provenance, SourceFile
 from zerokin.data.readers.own_classes import OwnClasses
 from zerokin.data.readers.split_files import drawn_folds
@@ -28,11 +28,11 @@ def read_folder(source: str, folder: Path) -> Dataset:
 
     ``classes.csv`` has a row per class: ``name``, ``role`` (``seen`` or ``unseen``), then attribute
     columns with numbers, or a ``description`` column, or both; columns ``order``, ``family`` and
-    ``genus`` are a taxonomy. Commas separate its values, or semicolons or tabs. Pictures of seen
-    classes train. Pictures of unseen classes, and all in ``DIR/test/CLASS/``, are for testing
+    ``genus`` are a taxonomy. Commas separate its values, or semicolons or tabs. Images of seen
+    classes train. Images of unseen classes, and all in ``DIR/test/CLASS/``, are for testing
     alone.
     """
-    existing(folder, "folder", "it should hold a sub-folder of pictures per class and classes.csv")
+    existing(folder, "folder", "it should hold a sub-folder of images per class and classes.csv")
     sheet = folder / "classes.csv"
     if not sheet.exists():
         raise MissingFile(
@@ -47,10 +47,10 @@ def read_folder(source: str, folder: Path) -> Dataset:
     return Dataset(
         name=as_text(folder.resolve().name),
         classes=table.classes(),
-        inputs=FolderPictures(folder, [sample.name for sample in samples]),
+        inputs=FolderImages(folder, [sample.name for sample in samples]),
         labels=labels,
         splits={"pure": _split(table, labels, np.array([s.in_test for s in samples], dtype=bool))},
-        provenance=Provenance(source, "folder of pictures", (SourceFile.of(sheet),)),
+        provenance=Provenance(source, "folder of images", (SourceFile.from_path(sheet),)),
     )
 
 
@@ -62,7 +62,7 @@ class _Sample:
 
 
 def _find_samples(folder: Path, table: OwnClasses) -> list[_Sample]:
-    """List the pictures of every class; note folders that are no class and classes without one."""
+    """List the images of every class; note folders that are no class and classes without one."""
     samples = []
     inside = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
     folders = {as_typed(path.name) for path in inside}
@@ -81,7 +81,7 @@ def _find_samples(folder: Path, table: OwnClasses) -> list[_Sample]:
         if name and role == "seen" and name not in trained:
             hint = did_you_mean(name, folders - set(table.names), nearness=NEAR)
             table.problems.append(
-                f"seen class {name!r} has no pictures: put some into {folder / name}{hint}"
+                f"seen class {name!r} has no images: put some into {folder / name}{hint}"
             )
     return samples
 
@@ -89,18 +89,18 @@ def _find_samples(folder: Path, table: OwnClasses) -> list[_Sample]:
 def _class_samples(
     folder: Path, below: str, class_name: str, table: OwnClasses, without: list[str]
 ) -> list[_Sample]:
-    pictures = list_folder(on_disk(folder / below))
+    images = list_folder(on_disk(folder / below))
     if class_name not in table.positions:
-        if pictures:
+        if images:
             hint = did_you_mean(class_name, without, nearness=NEAR)
             table.problems.append(
-                f"folder {folder / below} holds {len(pictures):,} pictures, but {table.path.name} "
+                f"folder {folder / below} holds {len(images):,} images, but {table.path.name} "
                 f"has no class {class_name!r}: add a row for it to {table.path.name}, or remove "
                 f"the folder{hint}"
             )
         return []
     in_test = below != class_name
-    return [_Sample(f"{below}/{picture}", class_name, in_test) for picture in pictures]
+    return [_Sample(f"{below}/{image}", class_name, in_test) for image in images]
 
 
 def _split(table: OwnClasses, labels: NDArray[np.int64], in_test: NDArray[np.bool_]) -> Split:

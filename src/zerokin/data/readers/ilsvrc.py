@@ -1,4 +1,4 @@
-"""The pictures of an ImageNet challenge: a folder per wnid, or one flat folder and its devkit."""
+"""The images of an ImageNet challenge: a folder per wnid, or one flat folder and its devkit."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 
 import numpy as np
 
+from zerokin.data.images import is_image
 from zerokin.data.matlab import cell_strings, read_mat
-from zerokin.data.pictures import is_picture
 from zerokin.data.readers.tables import read_lines
 from zerokin.errors import InvalidInput, MissingFile
 from zerokin.semantics.wordnet_nouns import WNID
 
-WnidPictures = dict[str, list[str]]
-"""The pictures of every class by its wnid, sorted, as paths below the data set's folder."""
+WnidImages = dict[str, list[str]]
+"""The images of every class by its wnid, sorted, as paths below the data set's folder."""
 
 GROUND_TRUTH = "ILSVRC2010_validation_ground_truth.txt"
 NUMBERED = re.compile(r"_(\d{1,9})\.[^.]+")
 
 
-def wnid_folders(folder: Path, root: str, *, without: Container[str] = ()) -> WnidPictures:
+def wnid_folders(folder: Path, root: str, *, without: Container[str] = ()) -> WnidImages:
     """List ``folder/root/WNID/FILE``, leaving out some classes.
 
-    A million pictures are listed by their names alone: none is opened or asked for its status.
+    A million images are listed by their names alone: none is opened or asked for its status.
     """
     wnids = []
     for entry in _entries(folder / root):
@@ -36,8 +36,8 @@ def wnid_folders(folder: Path, root: str, *, without: Container[str] = ()) -> Wn
                     f"{entry.path} is not a class: folders there are named by wnid, as n01440764 is"
                 )
             wnids.append(entry.name)
-        elif is_picture(entry.name):
-            raise InvalidInput(f"picture {entry.path} lies in no class folder such as n01440764")
+        elif is_image(entry.name):
+            raise InvalidInput(f"image {entry.path} lies in no class folder such as n01440764")
     if not wnids:
         raise MissingFile(
             f"no class folders such as n01440764 in {folder / root}: unpack the tar file of every "
@@ -47,31 +47,31 @@ def wnid_folders(folder: Path, root: str, *, without: Container[str] = ()) -> Wn
     for wnid in sorted(wnids):
         if wnid in without:
             continue
-        names = [entry.name for entry in _entries(folder / root / wnid) if is_picture(entry.name)]
+        names = [entry.name for entry in _entries(folder / root / wnid) if is_image(entry.name)]
         if not names:
-            raise InvalidInput(f"{folder / root / wnid} holds no pictures")
+            raise InvalidInput(f"{folder / root / wnid} holds no images")
         found[wnid] = [f"{root}/{wnid}/{name}" for name in sorted(names)]
     return found
 
 
 def is_flat(root: Path) -> bool:
-    """Tell whether a folder holds pictures and no folders."""
+    """Tell whether a folder holds images and no folders."""
     entries = _entries(root)
-    return any(is_picture(entry.name) for entry in entries) and not any(
+    return any(is_image(entry.name) for entry in entries) and not any(
         entry.is_dir() for entry in entries
     )
 
 
-def flat_pictures(
+def flat_images(
     folder: Path, root: str, devkit: Path, *, without: Container[str] = ()
-) -> tuple[WnidPictures, list[Path]]:
+) -> tuple[WnidImages, list[Path]]:
     """List ``folder/root/ILSVRC2010_val_00000001.JPEG``, …, whose classes the devkit knows.
 
-    Line i of its ground truth is the class number of picture i; ``meta.mat`` gives the wnids.
+    Line i of its ground truth is the class number of image i; ``meta.mat`` gives the wnids.
 
     Returns
     -------
-    pictures
+    images
         By wnid, sorted, some classes left out.
     files
         The files of the devkit that were read.
@@ -79,17 +79,17 @@ def flat_pictures(
     truth, meta = devkit / GROUND_TRUTH, devkit / "meta.mat"
     numbers = read_lines(truth)
     wnids = _wnids_by_number(meta)
-    names = sorted(entry.name for entry in _entries(folder / root) if is_picture(entry.name))
+    names = sorted(entry.name for entry in _entries(folder / root) if is_image(entry.name))
     if len(names) != len(numbers):
         raise InvalidInput(
-            f"{folder / root} has {len(names):,} pictures, but {truth} has {len(numbers):,} lines"
+            f"{folder / root} has {len(names):,} images, but {truth} has {len(numbers):,} lines"
         )
     found: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         number = NUMBERED.search(name)
         if number is None or not 1 <= int(number[1]) <= len(numbers):
             raise InvalidInput(
-                f"picture {folder / root / name} has no number from 1 to {len(numbers):,} in its "
+                f"image {folder / root / name} has no number from 1 to {len(numbers):,} in its "
                 "name, as ILSVRC2010_val_00000001.JPEG has"
             )
         line = int(number[1])

@@ -9,9 +9,9 @@ import numpy as np
 
 from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset
-from zerokin.data.pictures import FolderPictures
+from zerokin.data.images import FolderImages
 from zerokin.data.provenance import Provenance, SourceFile
-from zerokin.data.readers.ilsvrc import WnidPictures, flat_pictures, is_flat, wnid_folders
+from zerokin.data.readers.ilsvrc import WnidImages, flat_images, is_flat, wnid_folders
 from zerokin.data.readers.split_files import drawn_folds
 from zerokin.data.readers.tables import read_lines
 from zerokin.data.readers.wnid_vectors import find_vectors
@@ -41,8 +41,8 @@ DEVKITS = ("ILSVRC2010/devkit-1.0/data", "devkit-1.0/data")
 def read_imnet(source: str, folder: Path) -> Dataset:
     """Read ImNet from the folders of two ImageNet challenges.
 
-    Every picture of ILSVRC2012's training set is there to train on. Of ILSVRC2010 only the
-    pictures of classes that ILSVRC2012 lacks are listed, all of them to test on. Classes are the
+    Every image of ILSVRC2012's training set is there to train on. Of ILSVRC2010 only the
+    images of classes that ILSVRC2012 lacks are listed, all of them to test on. Classes are the
     seen ones, then the unseen ones, each sorted by wnid. Their vectors are the word vectors in
     ``word_vectors.csv`` or ``word_vectors.txt``, by wnid; a folder without such a file gives
     classes without semantics.
@@ -51,7 +51,7 @@ def read_imnet(source: str, folder: Path) -> Dataset:
     seen = wnid_folders(folder, _first(folder, SEEN_FOLDERS, "seen classes (ILSVRC2012)"))
     unseen, files = _unseen(folder, seen)
     wnids = [*seen, *unseen]
-    pictures = [name for names in (*seen.values(), *unseen.values()) for name in names]
+    images = [name for names in (*seen.values(), *unseen.values()) for name in names]
     counts = [len(names) for names in (*seen.values(), *unseen.values())]
     labels = np.repeat(np.arange(len(wnids)), counts)
     is_unseen = np.arange(len(wnids)) >= len(seen)
@@ -67,7 +67,7 @@ def read_imnet(source: str, folder: Path) -> Dataset:
             semantics_source="none" if table is None else f"word vectors ({table.name})",
             wnids=tuple(wnids),
         ),
-        inputs=FolderPictures(folder, pictures),
+        inputs=FolderImages(folder, images),
         labels=labels,
         splits={
             "pure": split_by_class(
@@ -79,7 +79,7 @@ def read_imnet(source: str, folder: Path) -> Dataset:
             )
         },
         provenance=Provenance(
-            source, "ImNet pictures", tuple(SourceFile.of(file) for file in files)
+            source, "ImNet images", tuple(SourceFile.from_path(file) for file in files)
         ),
     )
 
@@ -99,13 +99,13 @@ def with_words(wnids: Sequence[str], path: Path) -> tuple[str, ...]:
     return tuple(f"{wnid} {words.get(wnid, '')}".strip() for wnid in wnids)
 
 
-def _unseen(folder: Path, seen: WnidPictures) -> tuple[WnidPictures, list[Path]]:
-    """Return the pictures of the unseen classes, and the files that told their classes."""
+def _unseen(folder: Path, seen: WnidImages) -> tuple[WnidImages, list[Path]]:
+    """Return the images of the unseen classes, and the files that told their classes."""
     root = _first(folder, UNSEEN_FOLDERS, "unseen classes (ILSVRC2010)")
     files: list[Path] = []
     if is_flat(folder / root):
         devkit = folder / _first(folder, DEVKITS, f"development kit for {root}")
-        found, files = flat_pictures(folder, root, devkit, without=seen)
+        found, files = flat_images(folder, root, devkit, without=seen)
     else:
         found = wnid_folders(folder, root, without=seen)
     if not found:

@@ -1,4 +1,4 @@
-"""mini-ImageNet: 100 ImageNet classes of 600 pictures, in the split of Ravi and Larochelle."""
+"""mini-ImageNet: 100 ImageNet classes of 600 images, in the split of Ravi and Larochelle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset
-from zerokin.data.pictures import FolderPictures, Pictures, list_folder, open_tars
+from zerokin.data.images import FolderImages, Images, list_folder, open_tars
 from zerokin.data.provenance import Provenance, SourceFile
 from zerokin.data.readers.tables import Row, read_table
 from zerokin.data.readers.wnid_vectors import find_vectors
@@ -26,10 +26,10 @@ LAYOUT = "it should hold train.csv, val.csv, test.csv and images/, or tar files 
 
 
 @dataclass(frozen=True)
-class LabelledPictures:
-    """N pictures with the part (train, val or test) and wnid of each, and the files that told."""
+class LabeledImages:
+    """N images with the part (train, val or test) and wnid of each, and the files that told."""
 
-    pictures: Pictures
+    images: Images
     parts: Sequence[str]
     wnids: Sequence[str]
     files: tuple[Path, ...]
@@ -45,17 +45,17 @@ def read_mini_imagenet(source: str, folder: Path) -> Dataset:
     """
     existing(folder, "mini-ImageNet folder", LAYOUT)
     by_list = any((folder / f"{part}.csv").exists() for part in PARTS)
-    labelled = _from_lists(folder) if by_list else _from_folders(folder)
-    part_of = _part_of_class(folder, labelled)
+    labeled = _from_lists(folder) if by_list else _from_folders(folder)
+    part_of = _part_of_class(folder, labeled)
     wnids = sorted(part_of, key=lambda wnid: (PARTS.index(part_of[wnid]), wnid))
     position = {wnid: number for number, wnid in enumerate(wnids)}
-    labels = np.array([position[wnid] for wnid in labelled.wnids], dtype=np.int64)
+    labels = np.array([position[wnid] for wnid in labeled.wnids], dtype=np.int64)
     validation, unseen = (
         np.array([part_of[wnid] == part for wnid in wnids]) for part in ("val", "test")
     )
     sheet, table = folder / "classes.csv", find_vectors(folder)
     rows = _class_rows(sheet, part_of, wnids) if sheet.exists() else None
-    files = [*labelled.files, *(path for path in (sheet, table) if path and path.exists())]
+    files = [*labeled.files, *(path for path in (sheet, table) if path and path.exists())]
     return Dataset(
         name="mini-ImageNet",
         classes=ClassTable(
@@ -65,7 +65,7 @@ def read_mini_imagenet(source: str, folder: Path) -> Dataset:
             taxonomy=taxonomy_of(rows, sheet) if rows else None,
             wnids=tuple(wnids),
         ),
-        inputs=labelled.pictures,
+        inputs=labeled.images,
         labels=labels,
         splits={
             "few-shot": split_by_class(
@@ -77,58 +77,56 @@ def read_mini_imagenet(source: str, folder: Path) -> Dataset:
             )
         },
         provenance=Provenance(
-            source, "mini-ImageNet pictures", tuple(SourceFile.of(file) for file in files)
+            source, "mini-ImageNet images", tuple(SourceFile.from_path(file) for file in files)
         ),
     )
 
 
-def _from_folders(folder: Path) -> LabelledPictures:
-    """Label pictures by their path ``SPLIT/WNID/FILE``, in tar files or below the folder."""
+def _from_folders(folder: Path) -> LabeledImages:
+    """Label images by their path ``SPLIT/WNID/FILE``, in tar files or below the folder."""
     archives = sorted(folder.glob("*.tar"))
-    pictures: Pictures
+    images: Images
     if archives:
-        pictures = open_tars(archives)
+        images = open_tars(archives)
     else:
         roots = [part for part in PARTS if (folder / part).is_dir()]
         names = [f"{part}/{name}" for part in roots for name in list_folder(folder / part)]
-        pictures = FolderPictures(folder, names)
-    if not len(pictures):
-        raise MissingFile(f"no pictures in {folder}: {LAYOUT}")
-    paths = [name.split("/") for name in pictures.names]
-    for name, path in zip(pictures.names, paths, strict=True):
+        images = FolderImages(folder, names)
+    if not len(images):
+        raise MissingFile(f"no images in {folder}: {LAYOUT}")
+    paths = [name.split("/") for name in images.names]
+    for name, path in zip(images.names, paths, strict=True):
         if len(path) != 3 or path[0] not in PARTS:
             raise InvalidInput(
-                f"{folder}: picture {name!r} should be train/WNID/FILE, val/… or test/…"
+                f"{folder}: image {name!r} should be train/WNID/FILE, val/… or test/…"
             )
-    return LabelledPictures(
-        pictures, [path[0] for path in paths], [path[1] for path in paths], tuple(archives)
+    return LabeledImages(
+        images, [path[0] for path in paths], [path[1] for path in paths], tuple(archives)
     )
 
 
-def _from_lists(folder: Path) -> LabelledPictures:
-    """Label pictures by Ravi and Larochelle's lists, whose columns are ``filename,label``."""
+def _from_lists(folder: Path) -> LabeledImages:
+    """Label images by Ravi and Larochelle's lists, whose columns are ``filename,label``."""
     files = tuple(folder / f"{part}.csv" for part in PARTS)
     for file in files:
-        existing(file, "list of pictures", LAYOUT)
-    root = existing(folder / "images", "pictures", LAYOUT)
+        existing(file, "list of images", LAYOUT)
+    root = existing(folder / "images", "images", LAYOUT)
     lists = [read_table(file, ["filename", "label"]) for file in files]
     rows = [row for listed in lists for row in listed]
     names = [row["filename"] for row in rows]
     absent = sorted(set(names) - set(list_folder(root)))
     if absent:
         raise InvalidInput(
-            f"{root} lacks {len(absent):,} pictures that the lists name: {listing(absent, most=3)}"
+            f"{root} lacks {len(absent):,} images that the lists name: {listing(absent, most=3)}"
         )
     _refuse_repeated(names, f"the lists in {folder} name more than once:")
     parts = [part for part, listed in zip(PARTS, lists, strict=True) for _ in listed]
-    return LabelledPictures(
-        FolderPictures(root, names), parts, [row["label"] for row in rows], files
-    )
+    return LabeledImages(FolderImages(root, names), parts, [row["label"] for row in rows], files)
 
 
-def _part_of_class(folder: Path, labelled: LabelledPictures) -> dict[str, str]:
+def _part_of_class(folder: Path, labeled: LabeledImages) -> dict[str, str]:
     """Return each class's part, refusing a class that is in several."""
-    pairs = sorted(set(zip(labelled.wnids, labelled.parts, strict=True)))
+    pairs = sorted(set(zip(labeled.wnids, labeled.parts, strict=True)))
     _refuse_repeated(
         [wnid for wnid, _ in pairs],
         f"seen and unseen classes overlap: in {folder} several of train, val and test hold",
@@ -143,7 +141,7 @@ def _class_rows(sheet: Path, part_of: dict[str, str], wnids: Sequence[str]) -> l
     rows = {row["wnid"]: row for row in table}
     for missing, what in (
         (sorted(set(wnids) - set(rows)), "has no row for"),
-        (sorted(set(rows) - set(wnids)), "has rows of classes without pictures:"),
+        (sorted(set(rows) - set(wnids)), "has rows of classes without images:"),
     ):
         if missing:
             raise InvalidInput(f"{sheet} {what} {listing(missing)}")
@@ -151,7 +149,7 @@ def _class_rows(sheet: Path, part_of: dict[str, str], wnids: Sequence[str]) -> l
         if rows[wnid]["split"] != part_of[wnid]:
             raise InvalidInput(
                 f"{sheet}, row {rows[wnid].number}: {wnid} is in {rows[wnid]['split']!r}, but its "
-                f"pictures are in {part_of[wnid]!r}"
+                f"images are in {part_of[wnid]!r}"
             )
     return [rows[wnid] for wnid in wnids]
 

@@ -63,7 +63,9 @@ def read_xlsa17(source: str, folder: Path, *, features: str | None = None) -> Da
         inputs=None if chosen is None else _features(chosen),
         labels=labels,
         splits=_splits(att_splits, folder, labels),
-        provenance=Provenance(source, "xlsa17", tuple(SourceFile.of(file) for file in files)),
+        provenance=Provenance(
+            source, "xlsa17", tuple(SourceFile.from_path(file) for file in files)
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from zerokin.data.readers.split_files import TAXONOMY_LEVELS
 from zerokin.data.splits import ClassMask, Indices, Split
 from zerokin.errors import InvalidInput
 from zerokin.files import replacing
-from zerokin.semantics.normalise import unit_rows
+from zerokin.semantics.normalize import unit_rows
 
 
 def write_xlsa17(dataset: Dataset, folder: str | Path, *, features: str = "features") -> None:

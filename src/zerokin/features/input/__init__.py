@@ -1,15 +1,20 @@
-"""From picture files to batches on the device: decoded once, augmented where they are used."""
+"""From image files to batches on the device: decoded once, augmented where they are used."""
 
+from zerokin.aliases import former
 from zerokin.data.resizing import ResizeMode, resize_to_square
-from zerokin.features.input.augmentation import Augmentation, centre_view, training_view
-from zerokin.features.input.sources import PictureSource, open_source
+from zerokin.features.input.augmentation import Augmentation, center_view, training_view
+from zerokin.features.input.sources import ImageSource, open_source
 
 __all__ = [
     "Augmentation",
-    "PictureSource",
+    "ImageSource",
     "ResizeMode",
-    "centre_view",
+    "center_view",
     "open_source",
     "resize_to_square",
     "training_view",
 ]
+
+_FORMER = {"PictureSource": "ImageSource", "centre_view": "center_view"}
+
+__getattr__ = former(__name__, _FORMER)

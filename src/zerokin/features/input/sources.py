@@ -1,4 +1,4 @@
-"""Where batches of pictures come from: memory of the device, or files decoded just in time."""
+"""Where batches of images come from: memory of the device, or files decoded just in time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from torch import Tensor
 from zerokin.compute.device import to_device
 from zerokin.compute.machine import available_cores, available_memory
 from zerokin.data.decoding import decode_squares
-from zerokin.data.pictures import ArrayPictures, Pictures
+from zerokin.data.images import ArrayImages, Images
 from zerokin.data.resizing import ResizeMode, check_resize_mode, resize_to_square
-from zerokin.parameters import InstanceOf, Integer, Optional, check_arguments
+from zerokin.parameters import SIDE, InstanceOf, Integer, Optional, check_arguments
 
 Rows = NDArray[np.int64]
 
@@ -26,13 +26,13 @@ AHEAD = 4
 CHUNK = 64
 
 
-class PictureSource(ABC):
-    """N square pictures as bytes, a batch at a time.
+class ImageSource(ABC):
+    """N square images as bytes, a batch at a time.
 
     Parameters
     ----------
     side
-        Of every picture, in pixels.
+        Of every image, in pixels.
     device
         Where batches are put.
     """
@@ -47,19 +47,19 @@ class PictureSource(ABC):
 
     @abstractmethod
     def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
-        """Yield the pictures of each array of rows: uint8 (B, 3, side, side) on the device."""
+        """Yield the images of each array of rows: uint8 (B, 3, side, side) on the device."""
 
     def batch(self, rows: Rows) -> Tensor:
-        """Return the pictures of some rows."""
+        """Return the images of some rows."""
         return next(iter(self.batches([rows])))
 
-    def select(self, rows: Rows) -> PictureSource:
-        """Return a source of some of the pictures, in the given order."""
+    def select(self, rows: Rows) -> ImageSource:
+        """Return a source of some of the images, in the given order."""
         return SelectedSource(self, rows)
 
 
-class ResidentSource(PictureSource):
-    """Pictures that were decoded once and stay in the memory of the device."""
+class ResidentSource(ImageSource):
+    """Images that were decoded once and stay in the memory of the device."""
 
     def __init__(self, pixels: Tensor) -> None:
         super().__init__(pixels.shape[-1], pixels.device)
@@ -74,12 +74,12 @@ class ResidentSource(PictureSource):
             yield self.pixels[to_device(index, self.device)]
 
 
-class StreamedSource(PictureSource):
-    """Pictures decoded by threads while the batches before them are in use."""
+class StreamedSource(ImageSource):
+    """Images decoded by threads while the batches before them are in use."""
 
     def __init__(
         self,
-        pictures: Pictures,
+        images: Images,
         side: int,
         device: torch.device,
         *,
@@ -87,12 +87,12 @@ class StreamedSource(PictureSource):
         workers: int,
     ) -> None:
         super().__init__(side, device)
-        self.pictures = pictures
+        self.images = images
         self.resize_mode: ResizeMode = resize_mode
         self.workers = workers
 
     def __len__(self) -> int:
-        return len(self.pictures)
+        return len(self.images)
 
     def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
         waiting: deque[list[Future[NDArray[np.uint8]]]] = deque()
@@ -108,17 +108,17 @@ class StreamedSource(PictureSource):
             pool.shutdown(cancel_futures=True)
 
     def _square(self, row: int) -> NDArray[np.uint8]:
-        return resize_to_square(self.pictures.load(row), self.side, self.resize_mode)
+        return resize_to_square(self.images.load(row), self.side, self.resize_mode)
 
     def _gathered(self, squares: list[Future[NDArray[np.uint8]]]) -> Tensor:
         pixels = torch.from_numpy(np.stack([square.result() for square in squares]))
         return to_device(pixels, self.device)
 
 
-class SelectedSource(PictureSource):
-    """Some pictures of another source."""
+class SelectedSource(ImageSource):
+    """Some images of another source."""
 
-    def __init__(self, whole: PictureSource, chosen: Rows) -> None:
+    def __init__(self, whole: ImageSource, chosen: Rows) -> None:
         super().__init__(whole.side, whole.device)
         self.whole = whole
         self.chosen = np.asarray(chosen, dtype=np.int64)
@@ -131,7 +131,7 @@ class SelectedSource(PictureSource):
 
 
 def open_source(
-    pictures: Pictures | NDArray[np.uint8],
+    images: Images | NDArray[np.uint8],
     side: int,
     *,
     resize_mode: ResizeMode = "whole",
@@ -139,17 +139,17 @@ def open_source(
     resident: bool | None = None,
     workers: int | None = None,
     quiet: bool = False,
-) -> PictureSource:
-    """Open pictures for a network.
+) -> ImageSource:
+    """Open images for a network.
 
     Parameters
     ----------
-    pictures
-        `Pictures`, or an array (N, height, width, 3) of bytes.
+    images
+        `Images`, or an array (N, height, width, 3) of bytes.
     side
         Side of the squares that batches hold, in pixels.
     resize_mode
-        How a picture becomes a square.
+        How an image becomes a square.
     device
         Where batches are wanted.
     resident
@@ -162,34 +162,30 @@ def open_source(
 
     Examples
     --------
-    >>> pictures = np.zeros((3, 20, 30, 3), np.uint8)
-    >>> open_source(pictures, 16, quiet=True).batch(np.array([2, 0])).shape
+    >>> images = np.zeros((3, 20, 30, 3), np.uint8)
+    >>> open_source(images, 16, quiet=True).batch(np.array([2, 0])).shape
     torch.Size([2, 3, 16, 16])
     """
     check_resize_mode(resize_mode)
     check_arguments(
         {
-            "pictures": InstanceOf((np.ndarray, Pictures), "pictures, or an array of them"),
-            "side": Integer(
-                1,
-                10_000,
-                "the side of pictures must be at least 1 pixel, at most 10,000: got {value}",
-            ),
-            "workers": Optional(Integer(1, 1024, words="be at least 1")),
+            "images": InstanceOf((np.ndarray, Images), "images, or an array of them"),
+            "side": SIDE,
+            "workers": Optional(Integer(1, 1024)),
         },
-        pictures=pictures,
+        images=images,
         side=side,
         workers=workers,
     )
-    if isinstance(pictures, np.ndarray):
-        pictures = ArrayPictures(pictures)
+    if isinstance(images, np.ndarray):
+        images = ArrayImages(images)
     device = torch.device(device)
     streamed = StreamedSource(
-        pictures, side, device, resize_mode=resize_mode, workers=workers or available_cores()
+        images, side, device, resize_mode=resize_mode, workers=workers or available_cores()
     )
     if resident is None:
-        resident = len(pictures) * 3 * side * side <= SHARE_OF_MEMORY * available_memory(device)
+        resident = len(images) * 3 * side * side <= SHARE_OF_MEMORY * available_memory(device)
     if not resident:
         return streamed
-    squares = decode_squares(pictures, side, resize_mode=resize_mode, workers=workers, quiet=quiet)
+    squares = decode_squares(images, side, resize_mode=resize_mode, workers=workers, quiet=quiet)
     return ResidentSource(torch.from_numpy(squares).to(device))

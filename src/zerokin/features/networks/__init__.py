@@ -1,6 +1,7 @@
 """Feature networks: backbones, the paper's LSTM chain, the end-to-end head, and their losses."""
 
-from zerokin.features.networks.backbone import Backbone, BackboneOutput, Normalisation
+from zerokin.aliases import former
+from zerokin.features.networks.backbone import Backbone, BackboneOutput, Normalization
 from zerokin.features.networks.backbones import create_backbone
 from zerokin.features.networks.head_outputs import HeadOutputs
 from zerokin.features.networks.hierarchy_head import HierarchyHead
@@ -16,7 +17,7 @@ __all__ = [
     "FeatureNetwork",
     "HeadOutputs",
     "HierarchyHead",
-    "Normalisation",
+    "Normalization",
     "SemanticHead",
     "TwoStepLSTM",
     "create_backbone",
@@ -26,3 +27,7 @@ __all__ = [
     "save_weights",
     "semantic_loss",
 ]
+
+_FORMER = {"Normalisation": "Normalization"}
+
+__getattr__ = former(__name__, _FORMER)

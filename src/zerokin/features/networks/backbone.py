@@ -1,4 +1,4 @@
-"""What turns pictures into features: a convolutional model together with its own normalisation."""
+"""What turns images into features: a convolutional model together with its own normalization."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from zerokin.errors import InvalidInput
-from zerokin.features.networks.mixup import Stages, mix_neighbours
+from zerokin.features.networks.mixup import Stages, mix_neighbors
 
 
 @dataclass(frozen=True)
-class Normalisation:
-    """What a model expects to be taken off pictures in 0..1, and divided by.
+class Normalization:
+    """What a model expects to be taken off images in 0..1, and divided by.
 
     Parameters
     ----------
@@ -26,11 +26,11 @@ class Normalisation:
     std: tuple[float, float, float]
 
 
-IMAGENET = Normalisation(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
+IMAGENET = Normalization(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 
 
 class BackboneOutput(NamedTuple):
-    """What a backbone makes of pictures.
+    """What a backbone makes of images.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class BackboneOutput(NamedTuple):
 
 
 class Backbone(nn.Module):
-    """Pictures to feature maps and features. `create_backbone` makes one by name.
+    """Images to feature maps and features. `create_backbone` makes one by name.
 
-    Pictures are uint8, or floating point in 0..1: what the model expects beyond that, the backbone
+    Images are uint8, or floating point in 0..1: what the model expects beyond that, the backbone
     does by itself.
 
     Parameters
@@ -55,14 +55,14 @@ class Backbone(nn.Module):
     name
         What the model is called.
     model
-        Normalised pictures to feature maps. Its state dict is what weight files hold.
+        Normalized images to feature maps. Its state dict is what weight files hold.
     channels
         Channels C of the feature maps.
     d_f
         Width of the features; ``channels`` if they are averages over positions.
     input_size
-        Side of the pictures that the model is meant for, in pixels.
-    normalisation
+        Side of the images that the model is meant for, in pixels.
+    normalization
         What the model expects of its input.
     flatten
         Features are the maps themselves, flattened, instead of their averages.
@@ -85,15 +85,15 @@ class Backbone(nn.Module):
         channels: int,
         d_f: int,
         input_size: int,
-        normalisation: Normalisation,
+        normalization: Normalization,
         flatten: bool = False,
     ) -> None:
         super().__init__()
         self.name, self.model = name, model
         self.channels, self.d_f, self.input_size = channels, d_f, input_size
-        self.normalisation, self.flatten = normalisation, flatten
+        self.normalization, self.flatten = normalization, flatten
         # Not persistent: weight files hold weights, and these follow from the name.
-        for key, values in (("mean", normalisation.mean), ("std", normalisation.std)):
+        for key, values in (("mean", normalization.mean), ("std", normalization.std)):
             self.register_buffer(key, torch.tensor(values).view(1, 3, 1, 1), persistent=False)
         self._range_known = False
         self.mixup_places = 1 + len(model.mixed_before) if isinstance(model, Stages) else 1
@@ -101,68 +101,68 @@ class Backbone(nn.Module):
     def extra_repr(self) -> str:
         return f"{self.name}, d_f={self.d_f}, input_size={self.input_size}"
 
-    def forward(self, pictures: Tensor, shares: Tensor | None = None) -> BackboneOutput:
-        """Return maps and features of pictures (B, 3, H, W).
+    def forward(self, images: Tensor, shares: Tensor | None = None) -> BackboneOutput:
+        """Return maps and features of images (B, 3, H, W).
 
         Parameters
         ----------
-        pictures
+        images
             uint8, or floating point in 0..1.
         shares
             λ of manifold mixup at every place, (mixup_places, B); None mixes nothing.
         """
         try:
-            x = self.normalise(pictures)
+            x = self.normalize(images)
             if shares is None:
                 return self._extract(x)
-            # An interpolation of normalised pictures is that of the pictures, normalised.
-            x = mix_neighbours(x, shares[0])
+            # An interpolation of normalized images is that of the images, normalized.
+            x = mix_neighbors(x, shares[0])
             return self._extract(x, *([shares[1:]] if self.mixup_places > 1 else []))
         except RuntimeError as error:
             # Only the layers themselves know how often they halve what they are shown.
             if "too small" not in str(error):
                 raise
             raise InvalidInput(
-                f"pictures of {pictures.shape[2]} × {pictures.shape[3]} pixels are too small for "
+                f"images of {images.shape[2]} × {images.shape[3]} pixels are too small for "
                 f"{self.name}: show larger ones"
             ) from error
 
-    def normalise(self, pictures: Tensor) -> Tensor:
-        """Return pictures as the model expects them."""
-        self._check(pictures)
-        scaled = pictures.to(self.mean.dtype)
-        if pictures.dtype == torch.uint8:
+    def normalize(self, images: Tensor) -> Tensor:
+        """Return images as the model expects them."""
+        self._check(images)
+        scaled = images.to(self.mean.dtype)
+        if images.dtype == torch.uint8:
             scaled = scaled / 255
         return (scaled - self.mean) / self.std
 
     def _extract(self, x: Tensor, *shares: Tensor) -> BackboneOutput:
-        """Return maps and features of normalised pictures; shares are for `Stages`."""
+        """Return maps and features of normalized images; shares are for `Stages`."""
         maps: Tensor = self.model(x, *shares)
         features = maps.flatten(1) if self.flatten else maps.mean(dim=(2, 3))
         if features.shape[1] != self.d_f:
             raise InvalidInput(
-                f"flattened features of {self.name} have a fixed width: pictures must be "
+                f"flattened features of {self.name} have a fixed width: images must be "
                 f"{self.input_size} pixels a side, got {x.shape[2]} × {x.shape[3]}"
             )
         return BackboneOutput(maps, features)
 
-    def _check(self, pictures: Tensor) -> None:
-        if pictures.ndim != 4 or pictures.shape[1] != 3:
-            shape = tuple(pictures.shape)
-            raise InvalidInput(f"pictures must be (B, 3, height, width): got {shape}")
-        if pictures.dtype == torch.uint8:
+    def _check(self, images: Tensor) -> None:
+        if images.ndim != 4 or images.shape[1] != 3:
+            shape = tuple(images.shape)
+            raise InvalidInput(f"images must be (B, 3, height, width): got {shape}")
+        if images.dtype == torch.uint8:
             return
-        if not pictures.is_floating_point():
+        if not images.is_floating_point():
             raise InvalidInput(
-                f"pictures must be uint8 or floating point in 0..1: got {pictures.dtype}"
+                f"images must be uint8 or floating point in 0..1: got {images.dtype}"
             )
-        # Looked at once: whoever feeds pictures feeds them all alike, and a look at every batch
+        # Looked at once: whoever feeds images feeds them all alike, and a look at every batch
         # would make a GPU wait.
-        if not self._range_known and pictures.numel():
-            low, high = pictures.min().item(), pictures.max().item()
+        if not self._range_known and images.numel():
+            low, high = images.min().item(), images.max().item()
             if low < -0.5 or high > 1.5:
                 raise InvalidInput(
-                    f"floating-point pictures must lie in 0..1, before any normalisation (the "
+                    f"floating-point images must lie in 0..1, before any normalization (the "
                     f"backbone does it): got {low:.3g} to {high:.3g}"
                 )
             self._range_known = True

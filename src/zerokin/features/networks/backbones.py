@@ -38,7 +38,7 @@ def create_backbone(
         ``tf_efficientnet_lite0``, ``1`` and ``2``, from the extra ``pretrained``. Otherwise a file:
         safetensors or a torch state dict. A classifier in it is ignored.
     input_size
-        Side of the pictures; by default what the model was made for. Convolutional models read any.
+        Side of the images; by default what the model was made for. Convolutional models read any.
     options
         Passed on: ``width``, ``dropout`` and ``drop_block`` of resnet12, ``dropout`` of wrn28-10,
         ``width`` and ``flatten`` of conv4, and what a timm model takes, such as ``drop_path_rate``.
@@ -137,7 +137,7 @@ def _timm(
         name,
         model,
         input_size=input_size,
-        normalisation=EFFICIENTNET_LITE if lite else None,
+        normalization=EFFICIENTNET_LITE if lite else None,
     )
 
 

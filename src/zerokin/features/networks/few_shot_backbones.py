@@ -13,7 +13,7 @@ from zerokin.errors import InvalidInput, shown
 from zerokin.features.networks.backbone import IMAGENET, Backbone, BackboneOutput
 from zerokin.features.networks.mixup import Stages
 
-# The side of mini-ImageNet's pictures, for which these networks are known.
+# The side of mini-ImageNet's images, for which these networks are known.
 SIDE = 84
 
 
@@ -25,7 +25,7 @@ def conv4(*, width: int = 64, input_size: int = SIDE, flatten: bool = False) -> 
     width
         Channels of every block.
     input_size
-        Side of the pictures.
+        Side of the images.
     flatten
         Features are the flattened maps (1,600 wide at 84 pixels, as few-shot papers have it)
         instead of averages over positions.
@@ -40,7 +40,7 @@ def conv4(*, width: int = 64, input_size: int = SIDE, flatten: bool = False) -> 
         channels=width,
         d_f=width * (input_size // 16) ** 2 if flatten else width,
         input_size=input_size,
-        normalisation=IMAGENET,
+        normalization=IMAGENET,
         flatten=flatten,
     )
 
@@ -65,7 +65,7 @@ def resnet12(
         Share of the maps after the last two blocks that is dropped in squares of five (DropBlock,
         Ghiasi, Lin & Le 2018), in the place of values there.
     input_size
-        Side of the pictures.
+        Side of the images.
     """
     _check_dropout(dropout)
     _check_dropout(drop_block, "drop_block")
@@ -82,7 +82,7 @@ def resnet12(
         channels=10 * width,
         d_f=10 * width,
         input_size=input_size,
-        normalisation=IMAGENET,
+        normalization=IMAGENET,
     )
 
 
@@ -95,9 +95,9 @@ def wrn28_10(*, dropout: float = 0.0, input_size: int = SIDE, stem_stride: int =
         Probability of dropping a value between the two convolutions of a block.
     stem_stride
         Stride of the first convolution: 2 takes a quarter of the time. The network was made for
-        pictures of 32 pixels.
+        images of 32 pixels.
     input_size
-        Side of the pictures.
+        Side of the images.
     """
     _check_dropout(dropout)
     if stem_stride not in (1, 2):
@@ -112,12 +112,12 @@ def wrn28_10(*, dropout: float = 0.0, input_size: int = SIDE, stem_stride: int =
     # As S2M2 does: before the groups of blocks.
     model = _initialised(Stages(*layers, mixed_before=(1, 5, 9)))
     return Backbone(
-        "wrn28-10", model, channels=640, d_f=640, input_size=input_size, normalisation=IMAGENET
+        "wrn28-10", model, channels=640, d_f=640, input_size=input_size, normalization=IMAGENET
     )
 
 
 class MeanAndMaximum(Backbone):
-    """Features are averages over positions beside maxima: what fills the picture, what is there."""
+    """Features are averages over positions beside maxima: what fills the image, what is there."""
 
     def _extract(self, x: Tensor, *shares: Tensor) -> BackboneOutput:
         maps: Tensor = self.model(x, *shares)
@@ -133,7 +133,7 @@ def small(*, width: int = 24, input_size: int = 64) -> Backbone:
     width
         Channels of the first block.
     input_size
-        Side of the pictures.
+        Side of the images.
     """
     layers: list[nn.Module] = []
     before = 3
@@ -153,7 +153,7 @@ def small(*, width: int = 24, input_size: int = 64) -> Backbone:
         channels=before,
         d_f=2 * before,
         input_size=input_size,
-        normalisation=IMAGENET,
+        normalization=IMAGENET,
     )
 
 
@@ -215,7 +215,7 @@ class _ResNet12Block(nn.Module):
 
 
 class _WideBlock(nn.Module):
-    """Normalise and activate first, then convolve: the order of wide residual networks."""
+    """Normalize and activate first, then convolve: the order of wide residual networks."""
 
     def __init__(self, before: int, width: int, stride: int, dropout: float) -> None:
         super().__init__()

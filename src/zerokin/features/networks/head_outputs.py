@@ -36,7 +36,7 @@ class HeadOutputs(NamedTuple):
     joint: Tensor | None = None
 
     def rows(self, chosen: slice) -> HeadOutputs:
-        """Return the logits of some of the pictures."""
+        """Return the logits of some of the images."""
 
         def cut(given: Tensor | None) -> Tensor | None:
             return None if given is None else given[chosen]

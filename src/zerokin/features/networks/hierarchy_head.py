@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.features.networks.head_outputs import HeadOutputs
-from zerokin.features.networks.lstm_cell import TwoStepLSTM
+from zerokin.features.networks.superclass_chain import chain_logits, make_chain
 
 MODES = ("cnn-rnn", "superclass-heads", "classes")
 
@@ -82,11 +82,7 @@ class HierarchyHead(nn.Module):
         self.joint: bool | None = None
         self.class_head = nn.Linear(d_f, n_seen)
         self.layer_heads = nn.ModuleList(nn.Linear(d_f, size) for size in sizes)
-        self.lstms = nn.ModuleList(
-            TwoStepLSTM(below, here, hidden)
-            for below, here in zip([n_seen, *chained], chained, strict=False)
-        )
-        self.readouts = nn.ModuleList(nn.Linear(hidden, size) for size in chained)
+        self.lstms, self.readouts = make_chain(n_seen, chained, hidden)
 
     @property
     def n_seen(self) -> int:
@@ -119,17 +115,14 @@ class HierarchyHead(nn.Module):
         return HeadOutputs(classes=classes, layers=tuple(layers), joint=joint)
 
     def _chain(self, classes: Tensor, linear: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        h = c = classes.new_zeros(len(classes), self.hidden)
-        below, layers = self._read(classes), []
-        for lstm, readout, logits in zip(self.lstms, self.readouts, linear, strict=True):
-            h, c = lstm(below, self._read(logits), (h, c))
-            layers.append(readout(h))
-            below = self._read(layers[-1])
-        return tuple(layers)
-
-    def _read(self, logits: Tensor) -> Tensor:
-        probabilities = logits.softmax(dim=1)
-        return probabilities * logits.shape[1] if self.input_scaling else probabilities
+        return chain_logits(
+            self.lstms,
+            self.readouts,
+            classes,
+            linear,
+            hidden=self.hidden,
+            input_scaling=self.input_scaling,
+        )
 
 
 def _check(d_f: int, n_seen: int, layer_sizes: Sequence[int], hidden: int, mode: str) -> None:

@@ -29,11 +29,11 @@ def hierarchy_loss(
     Parameters
     ----------
     outputs
-        What a head gave for B pictures.
+        What a head gave for B images.
     class_labels
-        Seen class of each picture, (B,): 0 … p − 1.
+        Seen class of each image, (B,): 0 … p − 1.
     layer_labels
-        Superclass of each picture in each layer, (B, n_r).
+        Superclass of each image in each layer, (B, n_r).
     weights
         λ_l, one number for all layers or one each.
     class_weight

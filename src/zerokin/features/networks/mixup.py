@@ -1,4 +1,4 @@
-"""Mixup of hidden states: each sample's interpolated with those of its neighbour in the batch."""
+"""Mixup of hidden states: each sample's interpolated with those of its neighbor in the batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 
 
-def neighbours(given: Tensor) -> Tensor:
+def neighbors(given: Tensor) -> Tensor:
     """Return what the other one of every pair has: 1, 0, 3, 2, … of an even number of entries.
 
     Pairs, and not the whole batch: so it does not matter how a batch is cut or shared out.
@@ -15,15 +15,15 @@ def neighbours(given: Tensor) -> Tensor:
     Examples
     --------
     >>> import torch
-    >>> neighbours(torch.arange(6)).tolist()
+    >>> neighbors(torch.arange(6)).tolist()
     [1, 0, 3, 2, 5, 4]
     """
     pairs = given.view(len(given) // 2, 2, *given.shape[1:])
     return pairs.flip(1).flatten(0, 1)
 
 
-def mix_neighbours(hidden: Tensor, shares: Tensor) -> Tensor:
-    """Interpolate hidden states: λ h + (1 − λ) h′, h′ being the neighbour's (Zhang et al. 2018).
+def mix_neighbors(hidden: Tensor, shares: Tensor) -> Tensor:
+    """Interpolate hidden states: λ h + (1 − λ) h′, h′ being the neighbor's (Zhang et al. 2018).
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def mix_neighbours(hidden: Tensor, shares: Tensor) -> Tensor:
     Examples
     --------
     >>> import torch
-    >>> mix_neighbours(torch.tensor([[0.0], [8.0]]), torch.tensor([0.75, 1.0])).tolist()
+    >>> mix_neighbors(torch.tensor([[0.0], [8.0]]), torch.tensor([0.75, 1.0])).tolist()
     [[2.0], [8.0]]
     """
     own = shares.to(hidden.dtype).view(-1, *[1] * (hidden.ndim - 1))
-    return neighbours(hidden).lerp(hidden, own)
+    return neighbors(hidden).lerp(hidden, own)
 
 
 class Stages(nn.Sequential):
@@ -70,6 +70,6 @@ class Stages(nn.Sequential):
         """
         for number, block in enumerate(self):
             if shares is not None and number in self.mixed_before:
-                hidden = mix_neighbours(hidden, shares[self.mixed_before.index(number)])
+                hidden = mix_neighbors(hidden, shares[self.mixed_before.index(number)])
             hidden = block(hidden)
         return hidden

@@ -14,12 +14,12 @@ from zerokin.features.networks.semantic_head import Matrix, SemanticHead
 
 
 class FeatureNetwork(nn.Module):
-    """Pictures to features, and features to logits for classes and superclasses.
+    """Images to features, and features to logits for classes and superclasses.
 
     Parameters
     ----------
     backbone
-        Pictures to features.
+        Images to features.
     head
         Features to logits.
 
@@ -29,8 +29,8 @@ class FeatureNetwork(nn.Module):
     >>> from zerokin.features.networks import create_backbone
     >>> backbone = create_backbone("conv4")
     >>> network = FeatureNetwork(backbone, HierarchyHead(backbone.d_f, 10, [5, 2]))
-    >>> pictures = torch.rand(2, 3, 32, 32)
-    >>> network(pictures).classes.shape, network.features(pictures).shape
+    >>> images = torch.rand(2, 3, 32, 32)
+    >>> network(images).classes.shape, network.features(images).shape
     (torch.Size([2, 10]), torch.Size([2, 64]))
     """
 
@@ -45,15 +45,15 @@ class FeatureNetwork(nn.Module):
         self.head = head
         self.rotation_head: nn.Linear | None = None
 
-    def forward(self, pictures: Tensor, shares: Tensor | None = None) -> HeadOutputs:
-        """Return logits for pictures (B, 3, H, W), mixed where shares of manifold mixup are given.
+    def forward(self, images: Tensor, shares: Tensor | None = None) -> HeadOutputs:
+        """Return logits for images (B, 3, H, W), mixed where shares of manifold mixup are given.
 
         Parameters
         ----------
-        pictures, shares
+        images, shares
             As for `Backbone`.
         """
-        maps, features = self.backbone(pictures, shares)
+        maps, features = self.backbone(images, shares)
         outputs: HeadOutputs = (
             self.head(features, maps) if self.head.uses_maps else self.head(features)
         )
@@ -79,16 +79,16 @@ class FeatureNetwork(nn.Module):
         """Be without the layer of `add_rotation_head` again."""
         self.rotation_head = None
 
-    def features(self, pictures: Tensor) -> Tensor:
-        """Return the features of pictures (B, 3, H, W), (B, d_f)."""
-        features: Tensor = self.backbone(pictures).features
+    def features(self, images: Tensor) -> Tensor:
+        """Return the features of images (B, 3, H, W), (B, d_f)."""
+        features: Tensor = self.backbone(images).features
         return features
 
-    def scores(self, pictures: Tensor, semantics: Matrix) -> Tensor:
-        """Return cosines of pictures with any classes by their semantics (n, d_z), (B, n)."""
+    def scores(self, images: Tensor, semantics: Matrix) -> Tensor:
+        """Return cosines of images with any classes by their semantics (n, d_z), (B, n)."""
         if not isinstance(self.head, SemanticHead):
             raise InvalidInput("only a network with a SemanticHead scores classes by semantics")
-        maps, features = self.backbone(pictures)
+        maps, features = self.backbone(images)
         return self.head.scores(features, semantics, maps)
 
     def parameter_groups(self, lr: float, head_multiplier: float = 10.0) -> list[dict[str, Any]]:

@@ -13,12 +13,13 @@ from torch.nn import functional
 
 from zerokin.errors import InvalidInput
 from zerokin.features.networks.head_outputs import HeadOutputs
+from zerokin.features.networks.superclass_chain import chain_logits, make_chain
 
 Matrix = Tensor | NDArray[Any]
 
 
 class SemanticProjection(nn.Module):
-    """Estimate semantics from features, and from where in the picture an attribute shows most.
+    """Estimate semantics from features, and from where in the image an attribute shows most.
 
     Parameters
     ----------
@@ -53,10 +54,10 @@ class SemanticProjection(nn.Module):
 
 
 class SemanticImage(nn.Module):
-    """What semantics look like: class vectors mapped into the space of standardised features.
+    """What semantics look like: class vectors mapped into the space of standardized features.
 
-    Nearest neighbours are more evenly spread there than among semantics, where few classes attract
-    most pictures.
+    Nearest neighbors are more evenly spread there than among semantics, where few classes attract
+    most images.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class SemanticImage(nn.Module):
 
     def __init__(self, d_z: int, d_f: int, hidden: int) -> None:
         super().__init__()
-        self.standardise = nn.BatchNorm1d(d_f, affine=False)
+        self.standardize = nn.BatchNorm1d(d_f, affine=False)
         self.layers = (
             nn.Sequential(nn.Linear(d_z, hidden), nn.ReLU(), nn.Linear(hidden, d_f))
             if hidden
@@ -78,7 +79,7 @@ class SemanticImage(nn.Module):
         )
 
     def cosines(self, standard: Tensor, directions: Tensor) -> Tensor:
-        """Return cosines of standardised features (B, d_f) with unit semantics (n, d_z), (B, n)."""
+        """Return cosines of standardized features (B, d_f) with unit semantics (n, d_z), (B, n)."""
         # In full precision, as all cosines; unit semantics have entries of the size 1 / √d_z.
         with torch.autocast(standard.device.type, enabled=False):
             images = self.layers(directions * directions.shape[1] ** 0.5)
@@ -102,7 +103,7 @@ class SemanticHead(nn.Module):
         Prototypes of the superclasses of layers 1, 2, …, (r_l, d_z) each.
     scale
         Inverse temperature of the softmax.
-    centred
+    centered
         Compare semantics after subtracting the mean of the seen classes from all of them.
     map_channels
         Channels of the backbone's feature maps: adds to each projection a 1 × 1 convolution to d_z
@@ -113,6 +114,12 @@ class SemanticHead(nn.Module):
         Compare in the space of features, too: semantics of all layers are mapped there by one
         network with so many hidden units (0: a linear map), and cosines of both spaces are
         averaged. None: compare semantics alone.
+    chained
+        Put the paper's LSTM chain on top: what cosines say of every layer is read by its LSTMs,
+        whose outputs are the superclass logits (`~zerokin.features.networks.superclass_chain`).
+        Classes are named by their cosines all the same.
+    hidden, input_scaling, auxiliary_heads
+        Of the chain, as for `HierarchyHead`; without one they say nothing.
 
     Examples
     --------
@@ -134,10 +141,14 @@ class SemanticHead(nn.Module):
         layer_semantics: Sequence[Matrix] = (),
         *,
         scale: float = 20.0,
-        centred: bool = False,
+        centered: bool = False,
         map_channels: int | None = None,
         reconstruction: bool = False,
         image_hidden: int | None = None,
+        chained: bool = False,
+        hidden: int = 128,
+        input_scaling: bool = True,
+        auxiliary_heads: bool = True,
     ) -> None:
         super().__init__()
         layers = [_matrix(seen_semantics, "seen_semantics", None)]
@@ -152,13 +163,18 @@ class SemanticHead(nn.Module):
         self.scale, self.uses_maps = scale, map_channels is not None
         self.reconstruction = reconstruction
         mean = layers[0].mean(dim=0)
-        self.register_buffer("centre", mean if centred else torch.zeros_like(mean))
+        self.register_buffer("centre", mean if centered else torch.zeros_like(mean))
         for number, semantics in enumerate(layers):
             self.register_buffer(f"prototypes_{number}", self._directions(semantics))
         self.projections = nn.ModuleList(
             SemanticProjection(d_f, self.d_z, map_channels) for _ in layers
         )
         self.image = None if image_hidden is None else SemanticImage(self.d_z, d_f, image_hidden)
+        # Drawn last: a head without a chain starts from the same weights as ever.
+        self.chained, self.hidden = chained, hidden
+        self.input_scaling, self.auxiliary_heads = input_scaling, auxiliary_heads
+        sizes = [len(semantics) for semantics in layers[1:]] if chained else []
+        self.lstms, self.readouts = make_chain(self.n_seen, sizes, hidden)
 
     @property
     def n_seen(self) -> int:
@@ -169,7 +185,7 @@ class SemanticHead(nn.Module):
         """Return logits for features (B, d_f) and feature maps (B, C, h, w) if it reads them."""
         projections = cast("list[SemanticProjection]", list(self.projections))
         estimates = [projection(features, maps) for projection in projections]
-        standard = self._standardised(features)
+        standard = self._standardized(features)
         logits = [
             self.scale * self._compared(standard, estimate, self.get_buffer(f"prototypes_{number}"))
             for number, estimate in enumerate(estimates)
@@ -179,8 +195,21 @@ class SemanticHead(nn.Module):
             for projection, estimate in zip(projections, estimates, strict=True)
             if self.reconstruction
         ]
+        classes, compared = logits[0], tuple(logits[1:])
+        if not self.chained:
+            return HeadOutputs(classes=classes, layers=compared, reconstruction=tuple(errors))
         return HeadOutputs(
-            classes=logits[0], layers=tuple(logits[1:]), reconstruction=tuple(errors)
+            classes=classes,
+            layers=chain_logits(
+                self.lstms,
+                self.readouts,
+                classes,
+                compared,
+                hidden=self.hidden,
+                input_scaling=self.input_scaling,
+            ),
+            auxiliary=compared if self.auxiliary_heads else (),
+            reconstruction=tuple(errors),
         )
 
     def estimate(self, features: Tensor, maps: Tensor | None = None, *, layer: int = 0) -> Tensor:
@@ -199,14 +228,14 @@ class SemanticHead(nn.Module):
     def compare(self, features: Tensor, estimates: Tensor, semantics: Matrix) -> Tensor:
         """Return cosines of features (B, d_f) and their estimates (B, d_z) with any classes."""
         directions = self._directions(_matrix(semantics, "semantics", self.d_z))
-        return self._compared(self._standardised(features), estimates, directions)
+        return self._compared(self._standardized(features), estimates, directions)
 
-    def _standardised(self, features: Tensor) -> Tensor | None:
+    def _standardized(self, features: Tensor) -> Tensor | None:
         """Return features as the image of semantics has them; None where there is no image."""
         if self.image is None:
             return None
         with torch.autocast(features.device.type, enabled=False):
-            standard: Tensor = self.image.standardise(features.to(self.centre))
+            standard: Tensor = self.image.standardize(features.to(self.centre))
         return standard
 
     def _compared(self, standard: Tensor | None, estimates: Tensor, directions: Tensor) -> Tensor:

@@ -8,16 +8,16 @@ from typing import Any
 from torch import Tensor, nn
 
 from zerokin.errors import InvalidInput
-from zerokin.features.networks.backbone import Backbone, BackboneOutput, Normalisation
+from zerokin.features.networks.backbone import Backbone, BackboneOutput, Normalization
 
 # EfficientNet-Lite was trained on (255 x − 127) / 128, to which timm's 0.5 only comes near.
-EFFICIENTNET_LITE = Normalisation(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
+EFFICIENTNET_LITE = Normalization(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 
 
 class TimmBackbone(Backbone):
     """A timm model: its last feature maps, and features pooled as that model pools them.
 
-    Most models average over positions; some normalise or widen after that, transformers may take
+    Most models average over positions; some normalize or widen after that, transformers may take
     the class token.
     """
 
@@ -43,7 +43,7 @@ class TimmBackbone(Backbone):
 
 
 def timm_backbone(
-    name: str, model: nn.Module, *, input_size: int | None, normalisation: Normalisation | None
+    name: str, model: nn.Module, *, input_size: int | None, normalization: Normalization | None
 ) -> TimmBackbone:
     """Wrap a timm model made with ``num_classes=0``.
 
@@ -54,8 +54,8 @@ def timm_backbone(
     model
         The model.
     input_size
-        Side of the pictures; None: what the model was made for.
-    normalisation
+        Side of the images; None: what the model was made for.
+    normalization
         What the model expects; None: what timm says.
     """
     timm_model: Any = model
@@ -70,7 +70,7 @@ def timm_backbone(
         channels=n_features,
         d_f=int(getattr(model, "head_hidden_size", None) or n_features),
         input_size=input_size or native,
-        normalisation=normalisation or Normalisation(tuple(config["mean"]), tuple(config["std"])),
+        normalization=normalization or Normalization(tuple(config["mean"]), tuple(config["std"])),
     )
 
 
@@ -80,7 +80,7 @@ def resize(model: Any, name: str, input_size: int, native: int) -> None:
         return
     if not hasattr(model, "set_input_size"):
         raise InvalidInput(
-            f"{name} reads pictures of {native} × {native} pixels only: got input_size={input_size}"
+            f"{name} reads images of {native} × {native} pixels only: got input_size={input_size}"
         )
     try:
         model.set_input_size(img_size=(input_size, input_size))

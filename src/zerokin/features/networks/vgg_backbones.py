@@ -32,11 +32,11 @@ def vgg(name: str, *, input_size: int = 224) -> Backbone:
             convolution = nn.Conv2d(before, width, 3, padding=1)
             nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
             nn.init.zeros_(convolution.bias)  # type: ignore[arg-type]
-            normalised = [nn.BatchNorm2d(width)] if name.endswith("_bn") else []
-            layers += [convolution, *normalised, nn.ReLU(inplace=True)]
+            normalized = [nn.BatchNorm2d(width)] if name.endswith("_bn") else []
+            layers += [convolution, *normalized, nn.ReLU(inplace=True)]
             before = width
         layers.append(nn.MaxPool2d(2))
     model = nn.Sequential(OrderedDict(features=nn.Sequential(*layers)))
     return Backbone(
-        name, model, channels=512, d_f=512, input_size=input_size, normalisation=IMAGENET
+        name, model, channels=512, d_f=512, input_size=input_size, normalization=IMAGENET
     )

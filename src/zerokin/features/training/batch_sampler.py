@@ -15,9 +15,9 @@ class BatchSampler:
     Parameters
     ----------
     n
-        Training pictures.
+        Training images.
     batch_size
-        Pictures of a step; all of them where there are fewer.
+        Images of a step; all of them where there are fewer.
     seed
         Draws the order of every epoch.
     parts

@@ -88,7 +88,7 @@ def under_new_names(groups: Groups, state: dict[str, Any]) -> tuple[Groups, dict
     }
     described, progress = state.get("fingerprint"), state.get("progress")
     if isinstance(described, dict):
-        described = renamed(RECIPE, described)
+        described = renamed({**RECIPE, "pictures": "images"}, described)
         if isinstance(described.get("origin"), str):
             # It ends in how features were read for validation.
             origin = re.split(r"(\w+)", described["origin"])

@@ -19,7 +19,7 @@ def compile_backbone(backbone: Backbone, recipe: Recipe) -> None:
     backbone
         What learns.
     recipe
-        ``compiled`` is the mode. For pictures of few sides, one graph for each is faster than one
+        ``compiled`` is the mode. For images of few sides, one graph for each is faster than one
         for all of them.
     """
     mode = recipe.compiled if isinstance(recipe.compiled, str) else None

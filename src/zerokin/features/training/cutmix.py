@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zerokin.errors import InvalidInput
-from zerokin.features.networks.mixup import neighbours
+from zerokin.features.networks.mixup import neighbors
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.rng import cutmix_generator
 
@@ -73,7 +73,7 @@ def apply_cutmix(view: Tensor, box: CutMixBox) -> Tensor:
     """Return images (B, 3, S, S), each with its neighbor's pixels within the box."""
     rows, columns = box.pixels(view.shape[-1])
     result = view.clone()
-    result[:, :, rows, columns] = neighbours(view[:, :, rows, columns])
+    result[:, :, rows, columns] = neighbors(view[:, :, rows, columns])
     return result
 
 

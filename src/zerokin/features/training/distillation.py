@@ -22,7 +22,7 @@ def distillation_loss(student: Tensor, teacher: Tensor, temperature: float) -> T
     Parameters
     ----------
     student, teacher
-        Logits for the same pictures and classes, (B, p).
+        Logits for the same images and classes, (B, p).
     temperature
         T.
 
@@ -62,12 +62,12 @@ class Teacher:
         self.network, self.autocast = network.eval(), autocast
 
     def __call__(self, view: Tensor, shares: Tensor | None = None) -> Tensor:
-        """Return logits of the classes for pictures (B, 3, S, S), (B, p), without a gradient.
+        """Return logits of the classes for images (B, 3, S, S), (B, p), without a gradient.
 
         Parameters
         ----------
         view
-            Pictures.
+            Images.
         shares
             λ of manifold mixup, as the network that learns has them; where it has none, None.
         """

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.features.input.sources import PictureSource
+from zerokin.features.input.sources import ImageSource
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.training.recipe import LATER, Recipe
 from zerokin.features.training.records import Targets
@@ -21,7 +21,7 @@ RANDOM = "random "
 
 def fingerprint(
     network: FeatureNetwork,
-    source: PictureSource,
+    source: ImageSource,
     targets: Targets,
     recipe: Recipe,
     origin: str | None,
@@ -31,7 +31,7 @@ def fingerprint(
     described = {
         **recipe.as_dict(),
         "backbone": network.backbone.name,
-        "pictures": len(source),
+        "images": len(source),
         "targets": _digest(*targets),
         "parameters": sum(value.numel() for value in network.parameters()),
         "origin": origin,
@@ -41,7 +41,7 @@ def fingerprint(
         ),
     }
     if teacher is not None:
-        # All of it: its answers depend on the statistics of batch normalisation, too.
+        # All of it: its answers depend on the statistics of batch normalization, too.
         state = teacher.state_dict().values()
         described["teacher"] = _digest(*(value.cpu().numpy() for value in state))
     return described

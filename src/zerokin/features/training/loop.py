@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from zerokin.errors import InvalidInput
-from zerokin.features.input.sources import PictureSource
+from zerokin.features.input.sources import ImageSource
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.training.compilation import convolutions_measured
 from zerokin.features.training.display import TrainingDisplay
@@ -21,7 +21,7 @@ from zerokin.features.training.run import TrainingRun, Validate
 
 def train(
     network: FeatureNetwork,
-    source: PictureSource,
+    source: ImageSource,
     targets: Targets,
     recipe: Recipe,
     *,
@@ -48,7 +48,7 @@ def train(
     network
         What learns. With early stopping it ends with the weights of the best epoch.
     source
-        The training pictures.
+        The training images.
     targets
         What they show, in the same order.
     recipe

@@ -20,7 +20,7 @@ class Mixup:
     place
         0: the input; from 1 on, the places that a backbone offers between its blocks.
     share
-        λ, the sample's own share; its neighbour has the rest.
+        λ, the sample's own share; its neighbor has the rest.
 
     Examples
     --------

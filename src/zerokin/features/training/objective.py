@@ -1,4 +1,4 @@
-"""What a training minimises, put together from its parts."""
+"""What a training minimizes, put together from its parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zerokin.features.training.recipe import Recipe
 
 
 class Labels(NamedTuple):
-    """What B pictures show: their classes (B,) and their superclasses in each layer (B, n_r)."""
+    """What B images show: their classes (B,) and their superclasses in each layer (B, n_r)."""
 
     classes: Tensor
     layers: Tensor
@@ -63,16 +63,16 @@ class Objective:
         Parameters
         ----------
         outputs
-            What the network answers to B pictures.
+            What the network answers to B images.
         labels
-            Of these pictures, without copies.
+            Of these images, without copies.
         rotations
             Rotation labels, by how many quarters each image is turned, (B,), where the network
             predicts them; of each copy, where there are copies.
         taught
             A teacher's logits of the classes, (B, p), where there is a teacher.
         others
-            Where something else is in the pictures, too (CutMix, mixup): its share, and its labels.
+            Where something else is in the images, too (CutMix, mixup): its share, and its labels.
         copies
             Rotated copies of the images, at the end of the outputs. Their loss, that of their
             rotation included, has the weight ``rotation_weight``.
@@ -81,20 +81,20 @@ class Objective:
         if copies:
             n = len(outputs.classes) - copies
             mixed, taught_of_mixed = outputs.rows(slice(n)), None if taught is None else taught[:n]
-            total, parts = self._labelled(mixed, labels, taught_of_mixed, others)
+            total, parts = self._labeled(mixed, labels, taught_of_mixed, others)
             outputs = outputs.rows(slice(n, None))
-            part, _ = self._labelled(outputs, labels, None if taught is None else taught[n:], None)
+            part, _ = self._labeled(outputs, labels, None if taught is None else taught[n:], None)
             parts["copies"] = part.detach()
             total = total + recipe.rotation_weight * part
         else:
-            total, parts = self._labelled(outputs, labels, taught, others)
+            total, parts = self._labeled(outputs, labels, taught, others)
         if outputs.rotations is not None and rotations is not None:
             part = functional.cross_entropy(outputs.rotations, rotations)
             parts["rotation"] = part.detach()
             total = total + recipe.rotation_weight * part
         return total, parts
 
-    def _labelled(
+    def _labeled(
         self,
         outputs: HeadOutputs,
         labels: Labels,

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, Literal, get_args
 
 from zerokin.aliases import RECIPE, accept_old_names, renamed
-from zerokin.errors import InvalidInput, did_you_mean, shown
-from zerokin.features.input.augmentation import Augmentation
-from zerokin.parameters import (
-    Boolean,
-    Either,
-    InstanceOf,
-    Integer,
-    OneOf,
-    Optional,
-    Ranges,
-    Real,
-    Several,
-    check_parameters,
-    plain,
+from zerokin.declared import (
+    Count,
+    Declared,
+    Flag,
+    NotNegative,
+    Positive,
+    Share,
+    ShareBelowOne,
+    parse_as,
 )
+from zerokin.errors import InvalidInput, shown
+from zerokin.features.input.augmentation import Augmentation
+from zerokin.parameters import Boolean, Either, Integer, OneOf, Real, Several
 
 Optimizer = Literal["sgd", "adamw"]
 Schedule = Literal["cosine", "steps", "constant"]
@@ -46,26 +44,27 @@ LATER: dict[str, Any] = {
 
 @accept_old_names(RECIPE)
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(Declared):
     """Settings of a training.
 
     Parameters
     ----------
     epochs
-        Passes over the training pictures.
+        Passes over the training images.
     batch_size
-        Pictures of a step, over all processes and accumulated parts together.
+        Images of a step, over all processes and accumulated parts together.
     lr
         Learning rate of the backbone.
     head_multiplier
         Learning rate of the head, whose layers are new, as a multiple of it.
     optimizer
-        Optimizer: ``"sgd"``, with Nesterov's momentum, as in the paper; or ``"adamw"``.
+        Optimizer: ``"sgd"``, with Nesterov's momentum, or ``"adamw"``. The paper has SGD, and says
+        nothing of momentum.
     momentum, weight_decay
         Of the optimizer; AdamW has its own momenta.
     schedule
         ``"cosine"`` falls to 0, ``"steps"`` falls to a tenth at each milestone, ``"constant"``
-        stays, as in the paper.
+        stays. The paper gives one rate and no schedule.
     milestones
         Shares of the training after which ``"steps"`` falls.
     restart_epochs, restart_decay
@@ -88,7 +87,7 @@ class Recipe:
         2022: 0.5).
     manifold_mixup
         α of manifold mixup (Verma et al. 2019), 0 for none: in every step, samples and their
-        neighbours are interpolated by λ ~ Beta(α, α), at the input or between two blocks of the
+        neighbors are interpolated by λ ~ Beta(α, α), at the input or between two blocks of the
         backbone, and so are the losses of classes and superclasses. Steps with CutMix
         (``cutmix_prob``) have none. S2M2 has 2.
     label_smoothing
@@ -129,90 +128,46 @@ class Recipe:
         Decay of the exponential moving average (EMA) of the weights, which takes their place at
         the end; 0 for none.
     frozen_batch_norm
-        Keep the statistics of batch normalisation as they are.
+        Keep the statistics of batch normalization as they are.
     seed
-        Draws new layers, the order of pictures, their variations and dropout.
+        Draws new layers, the order of images, their variations and dropout.
     """
 
-    epochs: int = 12
-    batch_size: int = 64
-    lr: float = 0.002
-    head_multiplier: float = 10.0
+    epochs: Annotated[int, Integer(0)] = 12
+    batch_size: Count = 64
+    lr: Positive = 0.002
+    head_multiplier: Positive = 10.0
     optimizer: Optimizer = "sgd"
-    momentum: float = 0.9
-    weight_decay: float = 1e-4
+    momentum: ShareBelowOne = 0.9
+    weight_decay: NotNegative = 1e-4
     schedule: Schedule = "cosine"
-    milestones: tuple[float, ...] = (0.5, 0.75)
-    restart_epochs: int | None = None
-    restart_decay: float = 1.0
-    warmup: float = 0.0
-    head_first: int = 0
-    layer_weight: float | tuple[float, ...] = 0.3
-    reconstruction: float = 0.0
-    rotation_weight: float = 0.0
-    manifold_mixup: float = 0.0
-    label_smoothing: float = 0.0
-    cutmix_prob: float = 0.0
-    distillation: float = 0.0
-    temperature: float = 4.0
-    image_size: int | None = None
-    initial_image_size: int | None = None
-    resize_stages: int | None = None
+    milestones: Annotated[tuple[float, ...], Several(Real(0, 1))] = (0.5, 0.75)
+    restart_epochs: Count | None = None
+    restart_decay: Annotated[float, Real(0, 1, closed="right")] = 1.0
+    warmup: NotNegative = 0.0
+    head_first: NotNegative = 0
+    layer_weight: Annotated[float | tuple[float, ...], Several(Real(0), alone=True)] = 0.3
+    reconstruction: NotNegative = 0.0
+    rotation_weight: NotNegative = 0.0
+    manifold_mixup: NotNegative = 0.0
+    label_smoothing: ShareBelowOne = 0.0
+    cutmix_prob: Share = 0.0
+    distillation: Share = 0.0
+    temperature: Positive = 4.0
+    image_size: Count | None = None
+    initial_image_size: Count | None = None
+    resize_stages: Annotated[int, Integer(2)] | None = None
     augmentation: Augmentation = field(default_factory=Augmentation)
     precision: Precision = "auto"
-    compiled: bool | CompileMode = False
-    accumulation: int = 1
-    clip_norm: float | None = None
-    ema_decay: float = 0.0
-    frozen_batch_norm: bool = False
-    seed: int = 0
-
-    _parameter_ranges: ClassVar[Ranges] = {
-        "epochs": Integer(0),
-        "batch_size": Integer(1),
-        "lr": Real(0, closed="neither"),
-        "head_multiplier": Real(0, closed="neither"),
-        "optimizer": OneOf(get_args(Optimizer)),
-        "momentum": Real(0, 1, closed="left"),
-        "weight_decay": Real(0),
-        "schedule": OneOf(get_args(Schedule)),
-        "milestones": Several(Real(0, 1)),
-        "restart_epochs": Optional(Integer(1)),
-        "restart_decay": Real(0, 1, closed="right"),
-        "warmup": Real(0),
-        "head_first": Real(0),
-        "layer_weight": Several(Real(0), alone=True),
-        "reconstruction": Real(0),
-        "rotation_weight": Real(0),
-        "manifold_mixup": Real(0),
-        "label_smoothing": Real(0, 1, closed="left"),
-        "cutmix_prob": Real(0, 1),
-        "distillation": Real(0, 1),
-        "temperature": Real(0, closed="neither"),
-        "image_size": Optional(Integer(1)),
-        "initial_image_size": Optional(Integer(1)),
-        "resize_stages": Optional(Integer(2)),
-        "augmentation": InstanceOf(Augmentation, "an Augmentation"),
-        "precision": OneOf(get_args(Precision)),
-        "compiled": Either(
-            Boolean(),
-            OneOf(get_args(CompileMode)),
-            f"be true, false or one of {', '.join(get_args(CompileMode))}",
-        ),
-        "accumulation": Integer(1),
-        "clip_norm": Optional(Real(0, closed="neither")),
-        "ema_decay": Real(0, 1, closed="left"),
-        "frozen_batch_norm": Boolean(),
-        "seed": Integer(0),
-    }
+    compiled: Annotated[bool | CompileMode, Either(Boolean(), OneOf(get_args(CompileMode)))] = False
+    accumulation: Count = 1
+    clip_norm: Positive | None = None
+    ema_decay: ShareBelowOne = 0.0
+    frozen_batch_norm: Flag = False
+    seed: Annotated[int, Integer(0)] = 0
 
     def __post_init__(self) -> None:
-        check_parameters(self)
-        for name in self._parameter_ranges:
-            value = getattr(self, name)
-            several = isinstance(value, list | tuple)
-            own = tuple(map(plain, value)) if several else plain(value)
-            object.__setattr__(self, name, own)
+        super().__post_init__()
         if self.resize_stages is not None and self.initial_image_size is None:
             raise InvalidInput(
                 f"resize_stages {self.resize_stages} needs initial_image_size, from which images "
@@ -290,26 +245,8 @@ class Recipe:
         (0.3, 1.0)
         >>> Recipe.from_dict({"epoch": 3})
         Traceback (most recent call last):
-        zerokin.errors.InvalidInput: unknown setting 'epoch'; did you mean 'epochs'? ...
+        zerokin.errors.InvalidInput: unknown entry 'epoch'; did you mean 'epochs'? ...
         """
         if isinstance(settings, Mapping):
             settings = renamed(RECIPE, settings, "recipe")
-        given = _known(settings, cls, "")
-        if "augmentation" in given:
-            augmentation = _known(given["augmentation"], Augmentation, "augmentation.")
-            given["augmentation"] = Augmentation(**augmentation)
-        return cls(**given)
-
-
-def _known(settings: Any, kind: type, prefix: str) -> dict[str, Any]:
-    if not isinstance(settings, Mapping):
-        what = prefix.removesuffix(".") or "settings"
-        raise InvalidInput(f"{what} must be names with values: got {shown(settings)}")
-    names = [entry.name for entry in fields(kind)]
-    for name in settings:
-        if name not in names:
-            raise InvalidInput(
-                f"unknown setting {shown(prefix + str(name))}{did_you_mean(name, names)} "
-                f"(known: {', '.join(names)})"
-            )
-    return dict(settings)
+        return parse_as(cls, settings)

@@ -26,7 +26,7 @@ class TrainingPaused(Exception):
 
 
 class Targets(NamedTuple):
-    """What the pictures show.
+    """What the images show.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class Epoch:
     epoch, step
         Its number, from 1, and that of its last step.
     loss
-        Mean losses by name; ``"total"`` is what was minimised.
-    seconds, pictures_per_second
+        Mean losses by name; ``"total"`` is what was minimized.
+    seconds, images_per_second
         How long it took, and how fast it was.
     validation
         Accuracy on held-out classes, if any were.
@@ -60,7 +60,7 @@ class Epoch:
     step: int
     loss: dict[str, float]
     seconds: float
-    pictures_per_second: float
+    images_per_second: float
     validation: float | None = None
 
 
@@ -85,7 +85,7 @@ class Progress:
             raise ValueError("sums or scores that are no numbers")
         for record in self.epochs:
             epoch = Epoch(**record)
-            plain = (epoch.epoch, epoch.step, epoch.seconds, epoch.pictures_per_second)
+            plain = (epoch.epoch, epoch.step, epoch.seconds, epoch.images_per_second)
             if not all(_is_number(value) for value in (*plain, *epoch.loss.values())):
                 raise ValueError("an epoch whose account holds no numbers")
 

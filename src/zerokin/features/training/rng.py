@@ -11,7 +11,7 @@ CPU = torch.device("cpu")
 
 
 def epoch_order(n: int, *, seed: int, epoch: int) -> NDArray[np.int64]:
-    """Return the order in which an epoch shows n pictures.
+    """Return the order in which an epoch shows n images.
 
     Examples
     --------

@@ -16,7 +16,7 @@ def rotation_labels(
 ) -> Tensor:
     """Return the rotation labels of n images, quarter turns (n,): half are 0, the others 1, 2 or 3.
 
-    They depend on a picture's place in the whole batch alone, whose order is drawn anew in every
+    They depend on an image's place in the whole batch alone, whose order is drawn anew in every
     epoch: not on how a batch is cut or shared out.
 
     Parameters

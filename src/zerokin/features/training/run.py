@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from zerokin.compute.device import to_device
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.features.input.sources import PictureSource, Rows
-from zerokin.features.networks.mixup import neighbours
+from zerokin.features.input.sources import ImageSource, Rows
+from zerokin.features.networks.mixup import neighbors
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.weight_files import read_weights, save_weights
 from zerokin.features.training import checkpoint
@@ -52,7 +52,7 @@ class TrainingRun:
     def __init__(
         self,
         network: FeatureNetwork,
-        source: PictureSource,
+        source: ImageSource,
         targets: Targets,
         recipe: Recipe,
         folder: Path | None,
@@ -157,14 +157,14 @@ class TrainingRun:
         feed = self.source.batches(r for _, _, r in self.sampler.of_epoch(number, first=first))
         plan = self.sampler.of_epoch(number, first=first)
         self.saved = time.perf_counter()
-        synchronised = SyncBatchNorm() if self.processes > 1 else nullcontext()
+        synchronized = SyncBatchNorm() if self.processes > 1 else nullcontext()
         for step in range(first, (number + 1) * self.steps_per_epoch):
             for group in self.optimizer.param_groups:
                 group["lr"] = rate(self.recipe, step, self.steps_per_epoch, group=group["name"])
             losses = LossSums()
             for _ in range(self.recipe.accumulation):
                 _, part, rows = next(plan)
-                with synchronised:
+                with synchronized:
                     losses.add(self.learn_from(next(feed), rows, step, part))
             self.update()
             sums.add_all(losses)
@@ -218,7 +218,7 @@ class TrainingRun:
             step=progress.step,
             loss={k: round(v / self.steps_per_epoch, 6) for k, v in progress.sums.items()},
             seconds=round(seconds, 3),
-            pictures_per_second=round(shown / seconds, 1),
+            images_per_second=round(shown / seconds, 1),
             validation=score,
         )
         progress.sums = {}
@@ -264,12 +264,12 @@ class TrainingRun:
         """Return the learning rates of the latest step."""
         return {group["name"]: group["lr"] for group in self.optimizer.param_groups}
 
-    def learn_from(self, pictures: Tensor, rows: Rows, step: int, part: int) -> dict[str, Tensor]:
+    def learn_from(self, images: Tensor, rows: Rows, step: int, part: int) -> dict[str, Tensor]:
         """Add the gradient of one part of a batch; return its losses."""
         if self.recipe.compiled and self.device.type == "cuda":
             # What CUDA graphs left in memory in the step before may be written over.
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
-        batch = self.augmenter.make_batch(pictures, step, part)
+        batch = self.augmenter.make_batch(images, step, part)
         seed_dropout(
             seed=self.recipe.seed,
             step=step,
@@ -290,7 +290,7 @@ class TrainingRun:
             labels = Labels(self.targets.classes[index], self.targets.layers[index])
             share = batch.others_share()
             others = (
-                None if share is None else (share, Labels(*(neighbours(given) for given in labels)))
+                None if share is None else (share, Labels(*(neighbors(given) for given in labels)))
             )
             loss, parts = self.objective(
                 outputs,
@@ -352,11 +352,11 @@ class TrainingRun:
         return {name: carried.get(name, 0.0) + value for name, value in self._means(sums).items()}
 
 
-def _check_counts(source: PictureSource, targets: Targets) -> None:
+def _check_counts(source: ImageSource, targets: Targets) -> None:
     if len(source) == 0:
-        raise InvalidInput("there are no training pictures: give some")
+        raise InvalidInput("there are no training images: give some")
     for name, given in targets._asdict().items():
         if len(source) != len(given):
             raise InvalidInput(
-                f"{len(source):,} pictures but {len(given):,} labels ({name}): give one each"
+                f"{len(source):,} images but {len(given):,} labels ({name}): give one each"
             )

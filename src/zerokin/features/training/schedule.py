@@ -1,4 +1,4 @@
-"""Learning rate and pictures' side as functions of how far training is: no state to save."""
+"""Learning rate and images' side as functions of how far training is: no state to save."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def restarted_cosine(epoch: float, period: int, *, decay: float = 1.0, warmup: f
 def image_size_at(
     epoch: int, epochs: int, *, first: int, last: int, stages: int | None = None
 ) -> int:
-    """Return the side of the pictures in an epoch, counted from 0: even growth, by fours.
+    """Return the side of the images in an epoch, counted from 0: even growth, by fours.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class StepAugmentation:
     augmentation
         What is drawn.
     n
-        Pictures of a step, over all processes and parts.
+        Images of a step, over all processes and parts.
     seed
         Of the training.
     device
@@ -42,7 +42,7 @@ class StepAugmentation:
         self._transform: Transform
 
     def at(self, step: int, share: slice) -> Transform:
-        """Return what a step does to the pictures in a share of its batch."""
+        """Return what a step does to the images in a share of its batch."""
         block, place = divmod(step, AHEAD)
         if block != self._block:
             self._transform, self._block = self._draw(block), block
@@ -55,4 +55,4 @@ class StepAugmentation:
             for step in range(block * AHEAD, (block + 1) * AHEAD)
         ]
         drawn = self.augmentation.from_uniform(torch.cat(uniform))
-        return make_transform(drawn, self.device, recoloured=self.augmentation.recolours)
+        return make_transform(drawn, self.device, recolored=self.augmentation.recolors)

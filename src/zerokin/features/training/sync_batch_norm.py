@@ -1,4 +1,4 @@
-"""Batch normalisation over the whole batch when several processes share it, on any device."""
+"""Batch normalization over the whole batch when several processes share it, on any device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SyncBatchNorm(TorchFunctionMode):
     """While active, `torch.nn.functional.batch_norm` averages over all processes.
 
     torch's own `SyncBatchNorm` runs on GPUs only and takes the place of modules; this one leaves
-    the network as it is, whatever its kind of normalisation layer adds.
+    the network as it is, whatever its kind of normalization layer adds.
     """
 
     def __torch_function__(
@@ -45,14 +45,14 @@ def _batch_norm(
     x = input.float()
     count = _summed(x.new_full((1,), x.numel() // x.shape[1]))
     mean = _summed(x.sum(dims)) / count
-    centred = x - mean.view(shape)
-    variance = _summed(centred.square().sum(dims)) / count
+    centered = x - mean.view(shape)
+    variance = _summed(centered.square().sum(dims)) / count
     with torch.no_grad():
         if running_mean is not None and running_var is not None:
             running_mean.lerp_(mean.to(running_mean), momentum)
             unbiased = variance * count / (count - 1).clamp_min(1)
             running_var.lerp_(unbiased.to(running_var), momentum)
-    result = centred * (variance + eps).rsqrt().view(shape)
+    result = centered * (variance + eps).rsqrt().view(shape)
     if weight is not None:
         result = result * weight.float().view(shape)
     if bias is not None:

@@ -29,7 +29,7 @@ class TrainingBatch(NamedTuple):
     cutmix
         Where each has a box of its neighbor; None where none has.
     mixup
-        Where in the network each is mixed with its neighbour; None where none is.
+        Where in the network each is mixed with its neighbor; None where none is.
     copies
         How many of the last ones are rotated copies of those before; ``rotations`` is of them.
     """
@@ -41,7 +41,7 @@ class TrainingBatch(NamedTuple):
     copies: int = 0
 
     def others_share(self) -> float | None:
-        """Return the share that neighbours have in each; None where they have none."""
+        """Return the share that neighbors have in each; None where they have none."""
         if self.cutmix is not None:
             return self.cutmix.share(self.view.shape[-1])
         return None if self.mixup is None else 1 - self.mixup.share
@@ -91,12 +91,12 @@ class BatchAugmenter:
         )
 
     @torch.no_grad()
-    def make_batch(self, pictures: Tensor, step: int, part: int) -> TrainingBatch:
+    def make_batch(self, images: Tensor, step: int, part: int) -> TrainingBatch:
         """Return the augmented batch of a part of a step."""
         recipe, share = self.recipe, self.sampler.share(part)
-        pictures = pictures.to(self.device, non_blocking=True)
+        images = images.to(self.device, non_blocking=True)
         transform = self.augmentation.at(step, share)
-        view = apply_transform(pictures, transform, self.image_size_at(step))
+        view = apply_transform(images, transform, self.image_size_at(step))
         cutmix = rotations = mixup = None
         copies: list[Tensor] = []
         if recipe.rotation_weight and recipe.manifold_mixup:

@@ -1,10 +1,10 @@
 """From scores to answers a person can use: how sure, how specific, and when to say none."""
 
 from zerokin.aliases import former
-from zerokin.recognizer.confidence.answering import NONE_OF_THESE, Answer, answer
 from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 from zerokin.recognizer.confidence.selective_prediction import (
     ANYTHING,
+    NONE_OF_THESE,
     SelectiveAnswers,
     predict_selectively,
 )
@@ -12,10 +12,8 @@ from zerokin.recognizer.confidence.selective_prediction import (
 __all__ = [
     "ANYTHING",
     "NONE_OF_THESE",
-    "Answer",
     "ConfidenceModel",
     "SelectiveAnswers",
-    "answer",
     "predict_selectively",
 ]
 

@@ -4,7 +4,7 @@ Scores are cosines, and differences of a few hundredths between them decide. The
 class c among the candidates is exp(s_c / T) / Σ_d exp(s_d / T). A temperature T that suits seen
 classes need not suit unseen ones, whose prototypes were only guessed, so T is learned where
 validation classes play the unseen ones. T changes no ranking: the likeliest class stays the
-classifier's answer. Where seen and unseen classes compete, the classifier's own ``calibration``
+classifier's answer. Where seen and unseen classes compete, the classifier's own ``seen_penalty``
 balances them before the softmax.
 """
 
@@ -31,7 +31,7 @@ def probabilities(scores: ArrayLike, temperature: float) -> Values:
     >>> probabilities([[0.2, 0.1, 0.1]], temperature=0.1).round(3)
     array([[0.576, 0.212, 0.212]])
     """
-    ranges = {"temperature": Real(0, closed="neither", words="be above 0")}
+    ranges = {"temperature": Real(0, closed="neither")}
     check_arguments(ranges, temperature=temperature)
     values = finite_matrix(scores, "scores").astype(np.float64, copy=False)
     odds = np.exp((values - values.max(axis=1, keepdims=True)) / temperature)

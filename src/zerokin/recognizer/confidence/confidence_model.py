@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
+from zerokin.declared import Declared, Positive
 from zerokin.errors import InvalidInput, did_you_mean, listing
-from zerokin.parameters import InstanceOf, OneOf, Ranges, Real, Several, check_parameters
+from zerokin.parameters import InstanceOf, NamedValues, OneOf, Several
 from zerokin.recognizer.confidence.novelty import NoveltyRule
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.risk_map import RiskMap
 
 FORMAT, VERSION = "zerokin-answers", 1
-KINDS = ("unseen", "all")
+Kind = Literal["unseen", "all"]
+KINDS: tuple[Kind, ...] = ("unseen", "all")
 
 
 @dataclass(frozen=True)
-class ConfidenceModel:
-    """What `zerokin.recognizer.confidence.fitting.fit_answers` learned on validation classes.
+class ConfidenceModel(Declared):
+    """What `zerokin.recognizer.confidence.fitting.AnswerFitter` learned on validation classes.
 
     Parameters
     ----------
@@ -32,30 +34,20 @@ class ConfidenceModel:
     overall
         How the risk of each answer relates to the share of wrong answers.
     novelty
-        When a picture is like nothing known.
+        When an image is like nothing known.
     fitted_on
         What it was learned from: data set, split, folds, parameters of the classifier.
     """
 
-    candidates: str
-    temperature: float
-    risk_maps: tuple[RiskMap, ...]
+    candidates: Annotated[str, OneOf(KINDS)]
+    temperature: Positive
+    risk_maps: Annotated[tuple[RiskMap, ...], Several(InstanceOf(RiskMap, "a RiskMap"))]
     overall: OverallRisk
     novelty: NoveltyRule
-    fitted_on: Mapping[str, Any] = field(default_factory=dict)
-
-    _parameter_ranges: ClassVar[Ranges] = {
-        "candidates": OneOf(KINDS),
-        "temperature": Real(0, closed="neither"),
-        "risk_maps": Several(InstanceOf(RiskMap, "a RiskMap")),
-        "overall": InstanceOf(OverallRisk, "an OverallRisk"),
-        "novelty": InstanceOf(NoveltyRule, "a NoveltyRule"),
-        "fitted_on": InstanceOf(Mapping, "names with values"),
-    }
+    fitted_on: Annotated[Mapping[str, Any], NamedValues()] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_parameters(self)
-        object.__setattr__(self, "temperature", float(self.temperature))
+        super().__post_init__()
         if not len(self.risk_maps):
             raise InvalidInput("risk_maps must be a list of one map or more: got none")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,11 @@ from zerokin.parameters import (
 from zerokin.progress import track
 from zerokin.recognizer.confidence.ancestors import find_ancestors, wrong_answers
 from zerokin.recognizer.confidence.confidence import fit_temperature, probabilities
-from zerokin.recognizer.confidence.confidence_model import KINDS, ConfidenceModel
+from zerokin.recognizer.confidence.confidence_model import KINDS, ConfidenceModel, Kind
 from zerokin.recognizer.confidence.novelty import REJECTED, NoveltyRule, typicality
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.scored import Scored
 from zerokin.recognizer.confidence.selective_prediction import ancestor_risks, learn_risk_maps
-
-Kind = Literal["unseen", "all"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +56,8 @@ class AnswerFold:
     typical_weights: NDArray[np.float64]
 
     def without(self, other: AnswerFold) -> Scored | None:
-        """Return the samples that share neither picture nor validation class with another fold."""
-        # A fold holds out every picture of its validation classes, so that pictures suffice.
+        """Return the samples that share neither image nor validation class with another fold."""
+        # A fold holds out every image of its validation classes, so that images suffice.
         apart = ~np.isin(self.samples, other.samples)
         return self.scored.where(apart) if apart.any() else None
 
@@ -82,15 +80,15 @@ class AnswerFitter:
     dataset
         Features with validation folds.
     classifier_params
-        Parameters of `ZeroShotClassifier`, ``calibration`` included, as they were chosen.
+        Parameters of `ZeroShotClassifier`, ``seen_penalty`` included, as they were chosen.
     candidates
         ``"unseen"`` or ``"all"``: what the classifier will choose from.
     hierarchy
         Superclasses of all classes to hedge with; by default those of the classifier.
     unseen_share
-        The share of pictures in use that are of unseen classes, where all are candidates.
+        The share of images in use that are of unseen classes, where all are candidates.
     reject
-        Share of known pictures that may be turned away as none of these.
+        Share of known images that may be turned away as none of these.
     random_state
         Seed.
     quiet
@@ -102,7 +100,7 @@ class AnswerFitter:
         "classifier_params": InstanceOf(Mapping, "names with values"),
         "candidates": OneOf(KINDS),
         "hierarchy": Optional(InstanceOf(ClassHierarchy, "a ClassHierarchy")),
-        "unseen_share": Real(0, 1, closed="neither", words="lie between 0 and 1"),
+        "unseen_share": Real(0, 1, closed="neither"),
         "reject": REJECTED,
         "random_state": SEED,
         "quiet": Boolean(),
@@ -167,7 +165,7 @@ class AnswerFitter:
         return self._learn(self.folds, [fold.scored for fold in self.folds])
 
     def left_out(self) -> list[tuple[AnswerFold, ConfidenceModel]]:
-        """Return each fold with a calibration that was learned without its pictures and classes."""
+        """Return each fold with a calibration that was learned without its images and classes."""
         pairs = []
         for fold in self.folds:
             others = [other for other in self.folds if other is not fold]
@@ -209,7 +207,7 @@ class AnswerFitter:
             temperature=temperature,
             risk_maps=learn_risk_maps(parts, self.hierarchy, temperature),
             overall=self._overall(folds),
-            novelty=NoveltyRule.of(
+            novelty=NoveltyRule.from_known(
                 np.concatenate([fold.typical for fold in folds]),
                 share=self.reject,
                 weights=np.concatenate([fold.typical_weights for fold in folds]),
@@ -240,7 +238,7 @@ class AnswerFitter:
             classes.append(scored.truth)
         if not risks:
             return OverallRisk((), ())
-        return OverallRisk.of(
+        return OverallRisk.from_samples(
             np.concatenate(risks, axis=1),
             np.concatenate(wrong, axis=1),
             np.concatenate(weights),
@@ -258,22 +256,6 @@ class AnswerFitter:
             "unseen_share": 1.0 if self.candidates == "unseen" else self.unseen_share,
             "classifier": dict(self.params),
         }
-
-
-def fit_answers(
-    dataset: Dataset, classifier_params: Mapping[str, Any], **options: Any
-) -> ConfidenceModel:
-    """Learn on the validation folds of a data set how far a classifier's answers can be trusted.
-
-    Parameters
-    ----------
-    dataset, classifier_params
-        The data set and the parameters chosen for `ZeroShotClassifier`.
-    options
-        ``candidates``, ``hierarchy``, ``unseen_share``, ``reject``, ``random_state`` and ``quiet``
-        of `AnswerFitter`.
-    """
-    return AnswerFitter(dataset, classifier_params, **options).calibration()
 
 
 def classifier_hierarchy(dataset: Dataset, params: Mapping[str, Any]) -> ClassHierarchy | None:

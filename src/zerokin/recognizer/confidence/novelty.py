@@ -1,31 +1,32 @@
-"""None of these: pictures that are like no known class, seen or unseen.
+"""None of these: images that are like no known class, seen or unseen.
 
-A picture of something else has no prototype that stands out, so its best score over all known
-classes is low. The threshold is set on held-out pictures of known classes, such that a chosen share
+An image of something else has no prototype that stands out, so its best score over all known
+classes is low. The threshold is set on held-out images of known classes, such that a chosen share
 of them would be turned away: nothing needs to be known of what else there is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zerokin.declared import Declared, ShareBelowOne
 from zerokin.errors import InvalidInput
-from zerokin.parameters import Optional, Ranges, Real, check_arguments, check_parameters
+from zerokin.parameters import Real, check_arguments
 from zerokin.recognizer.confidence.scored import Values
 
 MEAN_WEIGHT = 0.5
-REJECTED = Real(0, 1, closed="left", words="be at least 0 and below 1")
+REJECTED = Real(0, 1, closed="left")
 
 
 def typicality(scores: ArrayLike) -> Values:
     """Return how much each sample (n,) is like a known class, from scores (n, C) of all classes.
 
     It is the best score less half the mean score: what all prototypes have in common says little
-    about a picture.
+    about an image.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def typicality(scores: ArrayLike) -> Values:
 
 
 @dataclass(frozen=True)
-class NoveltyRule:
+class NoveltyRule(Declared):
     """Samples below the threshold are none of the known classes.
 
     Parameters
@@ -50,24 +51,18 @@ class NoveltyRule:
 
     Examples
     --------
-    >>> rule = NoveltyRule.of([0.1, 0.2, 0.3, 0.4], share=0.5)
+    >>> rule = NoveltyRule.from_known([0.1, 0.2, 0.3, 0.4], share=0.5)
     >>> rule.rejects([0.19, 0.2])
     array([ True, False])
     """
 
-    threshold: float | None
-    share: float
-
-    _parameter_ranges: ClassVar[Ranges] = {"threshold": Optional(Real()), "share": REJECTED}
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
-        object.__setattr__(self, "share", float(self.share))
-        if self.threshold is not None:
-            object.__setattr__(self, "threshold", float(self.threshold))
+    threshold: Annotated[float, Real()] | None
+    share: ShareBelowOne
 
     @classmethod
-    def of(cls, known: ArrayLike, *, share: float, weights: ArrayLike | None = None) -> NoveltyRule:
+    def from_known(
+        cls, known: ArrayLike, *, share: float, weights: ArrayLike | None = None
+    ) -> NoveltyRule:
         """Set the threshold by the typicality (n,) of held-out samples of known classes.
 
         A further known sample is rejected with a probability of at most ``share``: with n equal
@@ -94,17 +89,3 @@ class NoveltyRule:
             return np.zeros(len(values), dtype=bool)
         below: NDArray[np.bool_] = values < self.threshold
         return below
-
-
-def auroc(known: ArrayLike, outliers: ArrayLike) -> float:
-    """Return the chance that a known sample is more typical than an outlier, ties counting half.
-
-    Examples
-    --------
-    >>> auroc([0.9, 0.5], [0.5, 0.1])
-    0.875
-    """
-    inside, outside = np.sort(np.asarray(known)), np.asarray(outliers)
-    above = len(inside) - np.searchsorted(inside, outside, side="right")
-    equal = np.searchsorted(inside, outside, side="right") - np.searchsorted(inside, outside)
-    return float((above + equal / 2).mean() / len(inside))

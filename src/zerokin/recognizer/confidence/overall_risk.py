@@ -10,18 +10,18 @@ the classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from zerokin.parameters import Ranges, Real, Several, check_arguments, check_parameters
+from zerokin.declared import Declared, Shares
+from zerokin.parameters import Real, check_arguments
 from zerokin.recognizer.confidence.risk_map import refuse_unordered
 from zerokin.recognizer.confidence.scored import Values
 
 
 @dataclass(frozen=True)
-class OverallRisk:
+class OverallRisk(Declared):
     """The cautious share of wrong answers for every bound on the risk of each.
 
     Parameters
@@ -38,22 +38,15 @@ class OverallRisk:
     (0.1, 0.3, 0.0)
     """
 
-    each: tuple[float, ...]
-    overall: tuple[float, ...]
-
-    _parameter_ranges: ClassVar[Ranges] = {
-        "each": Several(Real(0, 1)),
-        "overall": Several(Real(0, 1)),
-    }
+    each: Shares
+    overall: Shares
 
     def __post_init__(self) -> None:
-        check_parameters(self)
-        for name in self._parameter_ranges:
-            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
+        super().__post_init__()
         refuse_unordered("each", self.each, "overall", self.overall, orders=(1, 1))
 
     @classmethod
-    def of(
+    def from_samples(
         cls, risks: Values, wrong: ArrayLike, weights: ArrayLike, *, n_classes: int
     ) -> OverallRisk:
         """Learn from the risks (L + 2, n) of possible answers and whether they are wrong.
@@ -72,7 +65,7 @@ class OverallRisk:
 
     def each_for(self, share: float) -> float:
         """Return the bound on the risk of each answer that keeps the share of wrong ones."""
-        ranges = {"the share of wrong answers": Real(0, 1, words="be between 0 and 1")}
+        ranges = {"the share of wrong answers": Real(0, 1)}
         check_arguments(ranges, **{"the share of wrong answers": share})
         allowed = int(np.searchsorted(self.overall, share, side="right"))
         return self.each[allowed - 1] if allowed else 0.0

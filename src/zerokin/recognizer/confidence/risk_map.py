@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zerokin.declared import Declared, Shares
 from zerokin.errors import InvalidInput
-from zerokin.parameters import Ranges, Real, Several, check_parameters
 from zerokin.recognizer.confidence.scored import Values
 
 
 @dataclass(frozen=True)
-class RiskMap:
+class RiskMap(Declared):
     """A falling step function from probability to risk.
 
     Parameters
@@ -41,18 +40,11 @@ class RiskMap:
     array([1.   , 1.   , 0.333, 0.333])
     """
 
-    probability: tuple[float, ...]
-    risk: tuple[float, ...]
-
-    _parameter_ranges: ClassVar[Ranges] = {
-        "probability": Several(Real(0, 1)),
-        "risk": Several(Real(0, 1)),
-    }
+    probability: Shares
+    risk: Shares
 
     def __post_init__(self) -> None:
-        check_parameters(self)
-        for name in self._parameter_ranges:
-            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
+        super().__post_init__()
         if not len(self.probability):
             raise InvalidInput("probability must hold one step or more: got none")
         refuse_unordered("probability", self.probability, "risk", self.risk, orders=(1, -1))

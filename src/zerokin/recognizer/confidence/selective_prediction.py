@@ -25,8 +25,8 @@ from zerokin.recognizer.confidence.scored import Positions, Scored, Values, chec
 if TYPE_CHECKING:
     from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 
-ANYTHING = "anything"
-SHARE = Real(0, 1, words="{name} must lie between 0 and 1: got {value}")
+ANYTHING, NONE_OF_THESE = "anything", "none of these"
+SHARE = Real(0, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def predict_selectively(
     candidates
         (k,) positions of the candidates among all classes, ascending.
     calibration
-        What `zerokin.recognizer.confidence.fitting.fit_answers` learned.
+        What `zerokin.recognizer.confidence.fitting.AnswerFitter` learned.
     max_risk
         The risk of being wrong that one answer may carry, 0 to 1. At 1 every answer is a class.
         ``calibration.each_risk(0.1)`` gives the value at which 10 % of all answers are wrong.

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from zerokin.benchmark.few_shot.peers.distribution_calibration import DistributionCalibration
 from zerokin.benchmark.few_shot.peers.logistic_regression import LogisticRegression
-from zerokin.benchmark.few_shot.peers.nearest_neighbour import NearestNeighbour
+from zerokin.benchmark.few_shot.peers.nearest_neighbor import NearestNeighbor
 from zerokin.benchmark.few_shot.peers.peer import BaseClasses, FewShotPeer
 from zerokin.benchmark.few_shot.peers.prototypical import Prototypical
 from zerokin.benchmark.few_shot.peers.simple_shot import SimpleShot
 
 _METHODS: tuple[type[FewShotPeer], ...] = (
-    NearestNeighbour,
+    NearestNeighbor,
     Prototypical,
     SimpleShot,
     LogisticRegression,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.few_shot.peers.peer import Array, BaseClasses, FewShotPeer
-from zerokin.parameters import Integer, Ranges, Real
+from zerokin.declared import Count
+from zerokin.parameters import Real
 
 AT_ONCE = 16
 """Episodes whose covariances are in memory together."""
@@ -24,11 +25,11 @@ class DistributionCalibration(FewShotPeer):
     Σ_N Σ_b / |N|, to which ``spread`` times the mean variance is added. The paper draws samples
     from these Gaussians and fits a logistic regression to them; here the classes are told apart by
     the linear discriminant of their means and of the covariance averaged over all shots, which
-    needs no samples. ``power`` among the normalisations is the paper's transformation of Tukey.
+    needs no samples. ``power`` among the normalizations is the paper's transformation of Tukey.
 
     Parameters
     ----------
-    neighbours
+    neighbors
         |N|.
     spread
         What is added to the variance in every direction, in units of the mean variance.
@@ -38,17 +39,13 @@ class DistributionCalibration(FewShotPeer):
     reference: ClassVar[str] = (
         "Yang, Liu & Xu, Free Lunch for Few-shot Learning: Distribution Calibration, ICLR 2021"
     )
-    normalisations: ClassVar[Sequence[str]] = ("none", "unit", "power", "power-unit")
-    _parameter_ranges: ClassVar[Ranges] = {
-        "neighbours": Integer(1),
-        "spread": Real(1e-6, 1e6),
-    }
+    normalizations: ClassVar[Sequence[str]] = ("none", "unit", "power", "power-unit")
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
-        "neighbours": (1, 2, 4),
+        "neighbors": (1, 2, 4),
         "spread": (0.3, 1.0, 3.0, 10.0),
     }
-    neighbours: int = 2
-    spread: float = 1.0
+    neighbors: Count = 2
+    spread: Annotated[float, Real(1e-6, 1e6)] = 1.0
 
     def learn(self, base: BaseClasses) -> None:
         self.means_ = base.means.astype(base.features.dtype)
@@ -72,7 +69,7 @@ class DistributionCalibration(FewShotPeer):
 
     def _nearest(self, shots: Array) -> NDArray[np.int64]:
         """Return the base classes (n, k) whose means are nearest to shots (n, d_f)."""
-        k = min(int(self.neighbours), len(self.means_))
+        k = min(int(self.neighbors), len(self.means_))
         near = shots @ self.means_.T - (self.means_**2).sum(axis=1) / 2
         return np.argpartition(-near, k - 1, axis=1)[:, :k]
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.few_shot.peers.peer import Array, FewShotPeer
-from zerokin.parameters import Ranges, Real
+from zerokin.parameters import Real
 
 MAX_ITER, TOLERANCE = 1000, 1e-6
 
 
 @dataclass
 class LogisticRegression(FewShotPeer):
-    """Minimises the mean cross-entropy of the shots plus ridge/2 ‖V‖², V (W, d_f).
+    """Minimizes the mean cross-entropy of the shots plus ridge/2 ‖V‖², V (W, d_f).
 
     There is no intercept: all classes have the same number of shots. The best V is a combination
     of the shots, so that an episode's problem is as large as its shots, whatever d_f.
@@ -33,9 +33,8 @@ class LogisticRegression(FewShotPeer):
         "Tian, Wang, Krishnan, Tenenbaum & Isola, Rethinking Few-Shot Image Classification: A Good "
         "Embedding Is All You Need?, ECCV 2020"
     )
-    _parameter_ranges: ClassVar[Ranges] = {"ridge": Real(1e-9, 1e9)}
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"ridge": (0.001, 0.01, 0.1, 1.0)}
-    ridge: float = 0.1
+    ridge: Annotated[float, Real(1e-9, 1e9)] = 0.1
 
     def score(self, shots: Array, queries: Array) -> Array:
         trials, way, n_shots, width = shots.shape
@@ -53,9 +52,9 @@ class LogisticRegression(FewShotPeer):
 def combinations(
     gram: NDArray[np.float64], labels: NDArray[np.int64], *, ridge: float
 ) -> NDArray[np.float64]:
-    """Return A (T, n, W) such that V = AᵀS minimises, for gram matrices S Sᵀ (T, n, n).
+    """Return A (T, n, W) such that V = AᵀS minimizes, for gram matrices S Sᵀ (T, n, n).
 
-    Every step minimises the quadratic bound of Böhning (1992), in which ½ S Sᵀ / n stands above
+    Every step minimizes the quadratic bound of Böhning (1992), in which ½ S Sᵀ / n stands above
     the Hessian of the cross-entropy, with Nesterov's momentum.
     """
     n = len(labels)

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.finite_scores import finite_scores
+from zerokin.declared import Declared
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
 from zerokin.features.scaler import FeatureScaler
 from zerokin.matrices import real_array, refuse_too_large
-from zerokin.parameters import Ranges, check_parameters
-from zerokin.selection.method import FEATURE_NORMALISATIONS
+from zerokin.selection.method import FEATURE_NORMALIZATIONS
 
 Array = NDArray[np.floating[Any]]
 
@@ -26,7 +26,7 @@ Array = NDArray[np.floating[Any]]
 class BaseClasses:
     """What a peer may learn from: samples of the base classes.
 
-    Nothing is normalised before a peer asks: most learn nothing from base classes.
+    Nothing is normalized before a peer asks: most learn nothing from base classes.
 
     Parameters
     ----------
@@ -34,18 +34,18 @@ class BaseClasses:
         (N, d_f) features as they were read.
     labels
         (N,) their classes.
-    normaliser
+    normalizer
         Fitted; what `features` go through.
     """
 
     raw_features: Array
     labels: NDArray[np.int64]
-    normaliser: FeatureScaler
+    normalizer: FeatureScaler
 
     @cached_property
     def features(self) -> Array:
-        """(N, d_f) features, normalised."""
-        return self.normaliser.transform(self.raw_features)
+        """(N, d_f) features, normalized."""
+        return self.normalizer.transform(self.raw_features)
 
     @cached_property
     def members(self) -> NDArray[np.int64]:
@@ -71,7 +71,7 @@ class BaseClasses:
 
 
 @dataclass
-class FewShotPeer(ABC):
+class FewShotPeer(Declared, ABC):
     """A published few-shot method on ready features: a dataclass in one file.
 
     Its fields are the hyper-parameters. It writes `score`, and `learn` if it learns from base
@@ -83,7 +83,7 @@ class FewShotPeer(ABC):
         How the registry calls it.
     reference
         Who proposed it, and where.
-    normalisations
+    normalizations
         Steps of `FeatureScaler` to choose from: all of them, unless the method names its own.
     grid
         Values of the hyper-parameters to choose from on validation classes.
@@ -91,12 +91,8 @@ class FewShotPeer(ABC):
 
     name: ClassVar[str]
     reference: ClassVar[str]
-    normalisations: ClassVar[Sequence[str]] = ("none", *FEATURE_NORMALISATIONS)
+    normalizations: ClassVar[Sequence[str]] = ("none", *FEATURE_NORMALIZATIONS)
     grid: ClassVar[Mapping[str, Sequence[float]]] = {}
-    _parameter_ranges: ClassVar[Ranges] = {}
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
 
     def scores(self, shots: Array, queries: Array) -> Array:
         """Return what `score` does, with its arguments and its result checked.
@@ -120,7 +116,7 @@ class FewShotPeer(ABC):
         with np.errstate(over="ignore", invalid="ignore"):  # said in one line
             return finite_scores(self.score(shown, asked))
 
-    def learn(self, base: BaseClasses) -> None:  # noqa: B027  (most peers learn nothing)
+    def learn(self, base: BaseClasses) -> None:
         """Learn from the base classes, and keep the result in attributes that end in ``_``."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""SimpleShot: nearest mean after centring on the base classes and scaling to unit length."""
+"""SimpleShot: nearest mean after centering on the base classes and scaling to unit length."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from zerokin.benchmark.few_shot.peers.prototypical import nearest_means
 
 @dataclass
 class SimpleShot(FewShotPeer):
-    """The prototypical rule with one normalisation: less the base mean, then unit length."""
+    """The prototypical rule with one normalization: less the base mean, then unit length."""
 
     name: ClassVar[str] = "simple-shot"
     reference: ClassVar[str] = (
         "Wang, Chao, Weinberger & van der Maaten, SimpleShot: Revisiting Nearest-Neighbor "
         "Classification for Few-Shot Learning, 2019"
     )
-    normalisations: ClassVar[Sequence[str]] = ("centre-unit",)
+    normalizations: ClassVar[Sequence[str]] = ("center-unit",)
 
     def score(self, shots: Array, queries: Array) -> Array:
         return nearest_means(shots.mean(axis=2), queries)

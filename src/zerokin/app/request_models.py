@@ -1,0 +1,93 @@
+"""What requests to the HTTP interface hold, as models of pydantic: OpenAPI shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from zerokin.declared import Count, Share
+from zerokin.parameters import InstanceOf, NamedValues, Real, Several
+from zerokin.recognizer.answering import Question, UnseenBias
+
+
+def as_number(text: Any) -> Any:
+    """Return the number that a text of a query stands for, or the text itself.
+
+    Examples
+    --------
+    >>> as_number("5"), as_number("0.5"), as_number("many")
+    (5, 0.5, 'many')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except (TypeError, ValueError):
+            continue
+    return text
+
+
+Typed = BeforeValidator(as_number)
+BINARY = {"type": "string", "format": "binary"}
+IMAGE_BODY = {
+    "required": True,
+    "content": {
+        "image/*": {"schema": BINARY},
+        "multipart/form-data": {
+            "schema": {"type": "object", "required": ["image"], "properties": {"image": BINARY}}
+        },
+    },
+}
+"""Of POST /api/predict, for OpenAPI."""
+
+
+class PredictQuery(BaseModel):
+    """Query of POST /api/predict: what is asked about the image."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    k: Annotated[Count, Typed] = Field(Question.k, description="how many classes are ranked")
+    max_risk: Annotated[Share | None, Typed] = Field(
+        Question.max_risk, description="selective prediction: the risk that an answer may carry"
+    )
+    unseen_bias: Annotated[UnseenBias, Typed] = Field(
+        Question.unseen_bias, description="added to the scores of unseen classes"
+    )
+    candidates: list[str] = Field(
+        ["all"], description="all, seen, unseen, or a class; repeated for several"
+    )
+    examples: bool = Field(False, description="kin come with images")
+
+
+class FeatureRow(BaseModel):
+    """Body of POST /api/predict where there is no network: the features of one sample."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    features: Annotated[list[float], Several(Real())]
+
+
+class NewClass(BaseModel):
+    """Body of POST /api/classes: a name, and exactly one of attributes, text and vector."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "oneOf": [{"required": [name]} for name in ("attributes", "text", "vector")]
+        },
+    )
+
+    name: Annotated[str, InstanceOf(str, "text")]
+    attributes: Annotated[dict[str, float], NamedValues()] | None = Field(
+        None, description="numbers by name; those left out are 0"
+    )
+    text: Annotated[str, InstanceOf(str, "text")] | None = Field(
+        None, description="a sentence, where classes are known by sentences"
+    )
+    vector: Annotated[list[float], Several(Real())] | None = None
+
+
+def body_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return how OpenAPI describes a JSON body."""
+    schema = model.model_json_schema()
+    return {"required": True, "content": {"application/json": {"schema": schema}}}

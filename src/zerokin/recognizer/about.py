@@ -1,0 +1,100 @@
+"""What a recognizer says of its training, choice and superclasses, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.hierarchy import ClassHierarchy
+from zerokin.selection.fitting import Chosen
+
+if TYPE_CHECKING:
+    from zerokin.features.feature_learner import FeatureLearner
+
+
+def describe_training(
+    network: FeatureLearner | None, chosen: Chosen, seed: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield the settings of the network, if there is one, and of the classifier."""
+    if network is None:
+        yield "network", "none: features were given"
+    else:
+        yield from _describe_network(network)
+    yield "seed", seed
+    for name, value in chosen.params.items():
+        yield f"classifier: {name}", value
+
+
+def _describe_network(network: FeatureLearner) -> Iterator[tuple[str, Any]]:
+    settings, recipe = network.settings, network.recipe
+    yield "network", settings.backbone
+    yield "first weights", str(settings.weights or "random")
+    yield "image side", network.view.image_size
+    if settings.tta_crops:
+        yield "crops read beside each image", settings.tta_crops
+    if not network.history_:
+        yield "training of the network", "none: its features are used as they are"
+        return
+    side = recipe.image_size or network.network_.backbone.input_size
+    grown = "" if recipe.initial_image_size is None else f"{recipe.initial_image_size} to "
+    yield "mode", settings.mode
+    yield "image side in training", f"{grown}{side}"
+    yield "share of the first weights in those used", settings.start_interpolation
+    yield "epochs", recipe.epochs
+    yield "learning rate", recipe.lr
+    yield "seed of training", recipe.seed
+
+
+def describe_superclasses(
+    network: FeatureLearner | None,
+    classifier: ZeroShotClassifier,
+    *,
+    origin: str | None,
+    finetuned: bool,
+) -> dict[str, str]:
+    """Return the superclasses of the classifier, and of the network where it learned others.
+
+    ``origin`` tells where the classifier's come from, None where it clustered the classes itself;
+    of a network that was trained earlier nobody knows.
+    """
+    own = classifier.hierarchy_
+    said = {"superclasses of the classifier": _sizes(own, origin or _clusters(classifier))}
+    learned = None if network is None or not network.history_ else network.hierarchy_
+    if network is not None and learned is not None and not _same_superclasses(learned, own):
+        others = _clusters(network.settings) if finetuned else "others"
+        said["superclasses that the network learned"] = _sizes(learned, others)
+    return said
+
+
+def _clusters(settings: Any) -> str:
+    return f"{settings.grouping}, branching {settings.branching}"
+
+
+def _sizes(tree: ClassHierarchy | None, origin: str) -> str:
+    return "none" if tree is None else f"{' > '.join(map(str, reversed(tree.sizes)))} ({origin})"
+
+
+def _same_superclasses(one: ClassHierarchy, other: ClassHierarchy | None) -> bool:
+    """Tell whether two hierarchies group the same classes alike, whatever the groups are called."""
+    if other is None or set(one.names) != set(other.names):
+        return False
+    one = one.select(list(other.names))
+    return one.sizes == other.sizes and all(
+        len(set(zip(one.labels(layer).tolist(), other.labels(layer).tolist(), strict=True))) == size
+        for layer, size in enumerate(one.sizes, start=1)
+    )
+
+
+def describe_choice(chosen: Chosen, *, tune: bool, calibrated: bool) -> str:
+    """Return what was chosen on validation classes, in words."""
+    if chosen.metrics is None:
+        return "Nothing was chosen: the classifier's hyper-parameters are its defaults."
+    what = ["the classifier's hyper-parameters"] if tune else []
+    what.append("the balance of seen and unseen classes")
+    what += ["the calibration of answers"] if calibrated else []
+    listed = f"{', '.join(what[:-1])} and {what[-1]}" if what[1:] else what[0]
+    return (
+        f"Chosen on validation classes held out of the seen ones: {listed}. Test samples "
+        "had no say; of unseen classes only the semantics were known."
+    )
