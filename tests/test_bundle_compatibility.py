@@ -49,12 +49,14 @@ def test_a_classifier_of_version_1_answers_as_it_did(inference, tmp_path):
         "kin_semantics",
         "kin_shrinkage",
         "kin_width",
-        "normalization",
+        "normalisation",
+        "calibration",
     }
     assert params["inference"] == {"kin": "residual", "paper": "paper"}[inference]
     assert (params["layer_decay"], params["semantic_variance"]) == (0.7, 4.0)
     assert (params["length_scale"], params["noise"]) == (0.6, 1.5)
-    assert params["feature_scaling"] == former["normalization"]
+    assert params["feature_scaling"] == former["normalisation"].replace("centre", "center")
+    assert params["seen_penalty"] == former["calibration"]
     for again in (model, saved_again(model, folder)):
         np.testing.assert_allclose(again.decision_function(X), recorded["scores"], atol=1e-9)
         assert again.predict(X).tolist() == recorded["named"]

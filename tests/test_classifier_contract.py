@@ -34,13 +34,13 @@ ENDS = {
     "hub_weight": ((0, 2), (-0.001, 2.001)),
     "hub_neighbors": ((1, 10**6), (0,)),
     "top_k": ((1, 10**6), (0,)),
-    "calibration": ((-100, 100), (-100.1, 100.1)),
+    "seen_penalty": ((-1e6, 1e6), (-1.001 * 1e6, 1.001 * 1e6)),
 }
 FEW_SHOT_ENDS = {
     "kappa": ((0, 1e12), (-0.001, 1.1e12)),
     "base_weight": ((0, 1e12), (-0.001, 1.1e12)),
     "base_neighbors": ((1, 10**6), (0,)),
-    "calibration": ((None, -100, 100), (-100.1, 100.1)),
+    "seen_penalty": ((None, -1e6, 1e6), (-1.001 * 1e6, 1.001 * 1e6)),
 }
 
 
@@ -65,7 +65,7 @@ def test_defaults_are_those_that_the_benchmark_starts_from():
     assert {name: params.pop(name) for name in DEFAULTS} == DEFAULTS
     few = FewShotClassifier().get_params()
     assert few["zero_shot"] is None
-    assert few["calibration"] is None
+    assert few["seen_penalty"] is None
     for name in ("kappa", "base_weight", "base_neighbors"):
         assert few[name] == FEW_SHOT_DEFAULTS[name]
 

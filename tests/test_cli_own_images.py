@@ -250,8 +250,8 @@ def test_long_names_and_general_answers_keep_the_columns_of_the_table():
         (["{bundle}", "{image}", "--json", "--csv"], "give one of --json and --csv"),
         (["{bundle}", "{image}", "--max-risk", "7"], "max_risk must be a number from 0 to 1"),
         (["{bundle}", "{image}", "--features", "f.mat"], "takes images"),
-        (["{bundle}x", "x.png"], "no bundle or classifier in"),
-        (["{bundle}x", "x.png", "--json"], "is not a bundle"),
+        (["{bundle}x", "x.png"], "no bundle in"),
+        (["{bundle}x", "x.png", "--json"], "zerokin fit writes one"),
     ],
 )
 def test_predict_says_what_is_wrong_in_one_line(zerokin, folder, bundle, arguments, line):

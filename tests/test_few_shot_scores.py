@@ -157,9 +157,9 @@ def test_means_are_lent_in_proportion_to_shots():
     np.testing.assert_allclose(moved, expected)
     for weight, some in ((0, prototypes), (2.0, prototypes[:0])):
         assert with_lent_means(some, counts, base, weight=weight, n_neighbors=1) is some
-    with pytest.raises(InvalidInput, match="base_weight must be a number of at least 0: got -1"):
+    with pytest.raises(InvalidInput, match=r"^base_weight must be a number from 0 to 1e\+12"):
         with_lent_means(prototypes, counts, base, weight=-1, n_neighbors=1)
-    with pytest.raises(InvalidInput, match="base_neighbors must be at least 1: got 0"):
+    with pytest.raises(InvalidInput, match="base_neighbors must be a whole number from 1: got 0"):
         nearest_base(np.ones((1, 2)), np.ones(2), 0)
     assert nearest_base(np.ones((1, 2)), np.ones(2), 1).shape == (1, 1)
 

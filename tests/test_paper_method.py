@@ -280,13 +280,13 @@ def test_rows_of_the_command_are_those_of_the_transcription(folder, evaluated):
     assert pure["metrics"]["per_class_top1"] == pytest.approx(reached)
     assert 100 / len(dataset.unseen) < reached < 100
     plain = evaluated["paper-uncalibrated", "generalized"]
-    assert plain["selection"]["calibration"] == 0
+    assert plain["selection"]["seen_penalty"] == 0
     reached = per_class_top1(truth, answers(plain, list(range(C))))
     assert plain["metrics"]["unseen"] == pytest.approx(reached)
 
 
 def test_a_penalty_of_seen_classes_is_chosen_unless_the_variant_has_none(evaluated):
-    assert evaluated["paper", "generalized"]["selection"]["calibration"] != 0
+    assert evaluated["paper", "generalized"]["selection"]["seen_penalty"] != 0
     assert evaluated["paper", "pure"]["selection"] == {
         **evaluated["paper-uncalibrated", "pure"]["selection"]
     }
@@ -327,7 +327,7 @@ def test_without_a_penalty_trials_are_told_apart_at_none():
     method.stages = ([{}],)
     search = ClassFoldSearch(method, quiet=True).prepare(clustered_dataset())
     best = search.choose("generalized").best
-    assert best.calibration == 0
+    assert best.seen_penalty == 0
     assert {len(values) for values in best.harmonic} == {1}
 
 

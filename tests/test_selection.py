@@ -19,7 +19,7 @@ from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 from zerokin.parameters import check_parameters
 from zerokin.projection import ProjectionLearner
 from zerokin.selection import staged_search
-from zerokin.selection.fitting import choose_parameters, fit_classifier, with_taxonomy_of
+from zerokin.selection.fitting import choose_parameters, with_taxonomy_of
 from zerokin.selection.method import Method, TrainingData, product_of
 from zerokin.selection.staged_search import Trial, search_stages, trial_key
 from zerokin.selection.zero_shot_space import (
@@ -75,7 +75,7 @@ class Space:
 
 
 def reached(params, fold):
-    """Accuracy, and harmonic means at three calibrations: other parameters are best at each."""
+    """Accuracy, and harmonic means at three penalties: other parameters are best at each."""
     a, b = params["a"], params["b"]
     pure = 10 * fold - (a - 2) ** 2 - (b - 5) ** 2
     return pure, np.array([a + b, 2 * a - b, -5.0]) + fold
@@ -89,7 +89,7 @@ def test_each_stage_starts_from_the_best_of_the_one_before_it(shown):
             pure, harmonic = reached(trial.params, fold)
             trial.unseen.append(pure)
             trial.harmonic.append(harmonic)
-            trial.calibrations = np.array([0.1, 0.2, 0.3])
+            trial.seen_penalties = np.array([0.1, 0.2, 0.3])
             measured.append((fold, *trial.params.values()))
             yield trial
 
@@ -134,27 +134,27 @@ def test_progress_is_shown_unless_asked_otherwise(shown):
     search_stages(Space, [1], measure, goal="pure", tried={}, title="made")
     assert shown[0] == ("made, stage 1", 3, False)
     ClassFoldSearch(Ours(), [[{}]], goal="pure").fit(DATASET)
-    fit_classifier_quickly(DATASET)
+    choose_quickly(DATASET)
     choose_parameters(DATASET, tune=False)
     choose_parameters(DATASET, tune=False, quiet=True)
     assert [quiet for _, _, quiet in shown[-4:]] == [False, False, False, True]
 
 
-def fit_classifier_quickly(data, **options):
+def choose_quickly(data, **options):
     stages = Ours.stages
     Ours.stages = ([{"gamma": 1.0}],)
     try:
-        return fit_classifier(data, **options)
+        return choose_parameters(data, **options)
     finally:
         Ours.stages = stages
 
 
 def test_a_trial_is_scored_by_means_over_folds():
-    trial = Trial({}, unseen=[10.0, 40.0], calibrations=np.array([0.5, 0.7, 0.9]))
+    trial = Trial({}, unseen=[10.0, 40.0], seen_penalties=np.array([0.5, 0.7, 0.9]))
     trial.harmonic = [np.array([1.0, 8.0, 9.0]), np.array([7.0, 6.0, 1.0])]
     assert trial.score("pure") == 25
     assert trial.score("generalized") == trial.score("generalized") == 7  # where both do well
-    assert trial.calibration == 0.7
+    assert trial.seen_penalty == 0.7
 
 
 # What is measured
@@ -181,13 +181,13 @@ def curve(model, fold):
 def test_a_search_measures_what_the_estimator_reaches_on_each_fold(seed):
     data = three_folds()
     space = [product_of(gamma=[0.5, 5.0]), product_of(hub_weight=[0.0, 0.4])]
-    start = ZeroShotClassifier(feature_scaling="center-unit", random_state=77, calibration=3.0)
+    start = ZeroShotClassifier(feature_scaling="center-unit", random_state=77, seen_penalty=3.0)
     search = ClassFoldSearch(start, space, random_state=seed, quiet=True).fit(data)
     folds = [data.fold(number, seed=seed) for number in (1, 2, 3)]
     assert len(search.trials_) == 3 or len(search.trials_) == 4
     for trial in search.trials_:
         assert "random_state" not in trial.params
-        assert "calibration" not in trial.params
+        assert "seen_penalty" not in trial.params
         models = [
             ZeroShotClassifier(**trial.params, random_state=seed).fit(
                 fold.finite_features(fold.split.train),
@@ -201,14 +201,14 @@ def test_a_search_measures_what_the_estimator_reaches_on_each_fold(seed):
         np.testing.assert_allclose(trial.unseen, expected)
         # Calibrations spread over all gaps of the first fold, and count for all folds.
         curves = [curve(m, f) for m, f in pairs]
-        calibrations = curves[0].quantiles(201)
-        np.testing.assert_allclose(trial.calibrations, calibrations, atol=1e-12)
-        expected = [one.harmonic_means(calibrations) for one in curves]
+        penalties = curves[0].quantiles(201)
+        np.testing.assert_allclose(trial.seen_penalties, penalties, atol=1e-12)
+        expected = [one.harmonic_means(penalties) for one in curves]
         np.testing.assert_allclose(trial.harmonic, expected)
     best = max(search.trials_, key=lambda trial: trial.score("generalized"))
     assert search.best_params_ == best.params
     assert search.best_score_ == best.score("generalized")
-    assert search.best_calibration_ == best.calibration
+    assert search.best_seen_penalty_ == best.seen_penalty
     given = ClassFoldSearch(start, space, folds=folds, random_state=seed, quiet=True).fit(data)
     assert given.best_params_ == search.best_params_
     assert given.best_score_ == search.best_score_
@@ -278,8 +278,9 @@ def test_defaults_are_those_of_the_estimators():
     learner = ProjectionLearner().get_params()
     for name in ("n_neighbors", "max_iter", "tol"):
         assert params.pop(name) == learner[name]
-    # Documented: three superclasses survive, seen classes are not penalised, and seeds are 0.
-    assert params == {"top_k": 3, "calibration": 0.0, "random_state": 0, "device": "cpu"}
+    # Documented: three superclasses survive, seen classes are not penalized, and seeds are 0.
+    expected = {"top_k": 3, "seen_penalty": 0.0, "random_state": 0, "device": "cpu"}
+    assert params == {**expected, "distance": "cosine"}
 
 
 def test_every_stage_offers_what_is_there_already_and_nothing_out_of_range():
@@ -362,7 +363,7 @@ def test_a_method_keeps_what_two_trials_share_and_starts_from_an_estimator():
     method = Ours.starting_from(ZeroShotClassifier(gamma=0.7, top_k=5, random_state=4))
     assert isinstance(method, Method)
     assert (method.defaults["gamma"], method.defaults["top_k"]) == (0.7, 5)
-    assert not {"random_state", "calibration"} & set(method.defaults)
+    assert not {"random_state", "seen_penalty"} & set(method.defaults)
     assert Ours.starting_from(None).defaults == DEFAULTS
     data = TrainingData(
         DATASET.finite_features(DATASET.split.train), DATASET.training_labels(), DATASET.semantics
@@ -374,35 +375,28 @@ def test_a_method_keeps_what_two_trials_share_and_starts_from_an_estimator():
     assert len(data.memo) == kept  # of two trials, however many there are
 
 
-# Fitting
+# What production code chooses
 
 
-def test_without_tuning_the_defaults_are_fitted_on_all_training_samples():
-    model, reached_there = fit_classifier(DATASET, tune=False, random_state=3, quiet=True)
-    assert reached_there is None
-    assert model.get_params() == ZeroShotClassifier(random_state=3).get_params()
-    expected = ZeroShotClassifier(random_state=3).fit(
-        DATASET.finite_features(DATASET.split.train),
-        DATASET.training_labels(),
-        semantics=DATASET.classes,
-    )
-    X = DATASET.finite_features(DATASET.split.test_unseen)
-    np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X))
-    assert model.classes_.tolist() == list(DATASET.classes.names)
-
-
-def test_tuned_parameters_and_calibration_are_those_of_the_search():
+def test_chosen_parameters_and_penalty_are_those_of_the_search():
     data = three_folds()
-    tuned, reached_there = fit_classifier_quickly(data, random_state=2, quiet=True)
+    chosen = choose_quickly(data, random_state=2, quiet=True)
     search = ClassFoldSearch(Ours(), [[{"gamma": 1.0}]], random_state=2, quiet=True).fit(data)
-    assert tuned.gamma == 1.0
-    assert tuned.random_state == 2
-    assert tuned.calibration == search.best_calibration_
-    assert reached_there == search.trials_[0].score("pure")
-    assert fit_classifier_quickly(data, quiet=True)[0].random_state == 0
+    expected = {**DEFAULTS, "gamma": 1.0, "seen_penalty": search.best_seen_penalty_}
+    assert chosen.params == expected
+    (trial,) = search.trials_
+    assert chosen.metrics["unseen_among_unseen"] == trial.score("pure")
+    assert chosen.metrics["harmonic_mean"] == trial.score("generalized")
+    assert (chosen.metrics["folds"], chosen.metrics["tried"]) == ("3 (drawn)", 1)
+    assert not chosen.by_taxonomy
+
+
+def test_without_tuning_the_penalty_alone_is_chosen():
+    data = three_folds()
     chosen = choose_parameters(data, tune=False, random_state=2, quiet=True)
-    assert chosen.tried == 1
-    assert chosen.params == {**DEFAULTS, "calibration": chosen.best.calibration}
+    search = ClassFoldSearch(Ours(), [[{}]], random_state=2, quiet=True).fit(data)
+    assert chosen.metrics["tried"] == 1
+    assert chosen.params == {**DEFAULTS, "seen_penalty": search.best_seen_penalty_}
 
 
 def test_a_taxonomy_must_group_the_classes_of_every_fold_too():

@@ -134,7 +134,10 @@ def parse_as(kind: type[Kind], given: object) -> Kind:
     try:
         return cast(Kind, _adapter(key).validate_python(given))
     except ValidationError as refused:
-        raise InvalidInput(problem_line(refused.errors()[0], kind)) from None
+        first = refused.errors()[0]
+    # Not within the handler: the text of pydantic's error, kept as context, can be endless where
+    # aliases of a YAML file nest.
+    raise InvalidInput(problem_line(first, kind))
 
 
 @cache

@@ -95,10 +95,10 @@ def image_tab(service: Service) -> None:
             hint = HINT.format(ASKED[service.recognizer.takes])
             answer = gr.HTML(note_html(hint), elem_id="answer")
 
-    def show(among: str, accepted: float, leaning: float, path: str | None, *row: int) -> str:
+    def show(path: str | None, among: str, accepted: float, leaning: float, *row: int) -> str:
         return named_image(service, path, among, accepted, leaning, *row)
 
-    asked: list[Any] = [candidates, risk, bias, *sample]
+    asked: list[Any] = [sample[0], candidates, risk, bias, *sample[1:]]
     changed = [one.change for one in sample]
     triggers = [*changed, candidates.change, risk.release, bias.release]
     gr.on(
