@@ -1,6 +1,6 @@
 """The paper's figure of t: accuracy on validation classes over the hierarchy's branching.
 
-    python benchmarks/branching.py xlsa17=DIR [--methods ours,paper] [--out FILE.png] [--json rows.json]
+    python benchmarks/branching.py xlsa17=DIR [--methods ours,paper] [--out FILE.png] [--json FILE]
 
 *ours*, for each t, by k-means and by Ward clustering: with superclass offsets alone (no offsets by
 similar semantics, so that superclasses show), at its defaults, and with the paper's top-3 pruning.

@@ -173,5 +173,5 @@ def test_images_of_other_samples_are_refused(cub, tmp_path):
     write_named(cub, [f"images/{name}" for name in sorted(cub_entries(11))[::-1]])
     with pytest.raises(InvalidInput, match="has other images: sample"):
         load_sample_images(load_dataset(f"xlsa17={cub}"), source, samples)
-    with pytest.raises(InvalidInput, match="3,600 images, but .* has 55 samples"):
+    with pytest.raises(InvalidInput, match=r"3,600 images, but .* has 55 samples"):
         load_sample_images(dataset, load_dataset("critters"), samples)

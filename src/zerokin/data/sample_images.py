@@ -29,7 +29,7 @@ def load_sample_images(dataset: Dataset, source: Dataset, samples: Indices) -> l
     theirs = source.provenance.source
     if not isinstance(source.inputs, Images):
         raise InvalidInput(
-            f"{theirs} holds {source.kind}, not images: name the data that has them, such as cub=DIR"
+            f"{theirs} holds {source.kind}, not images: name the data that has them (cub=DIR)"
         )
     if len(source) != len(dataset):
         raise InvalidInput(

@@ -158,7 +158,7 @@ def cut_to(text: str, room: float, *, size: float = TEXT, bold: bool = False) ->
     Examples
     --------
     >>> cut_to("great crested flycatcher", 1.0)
-    'great crested…'
+    'great crested f…'
     """
     room = room / BOLDER if bold else room
     if text_width(text, size) <= room:
