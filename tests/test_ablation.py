@@ -19,7 +19,7 @@ from zerokin.benchmark.ablation.config import parse_config, read_config
 from zerokin.benchmark.ablation.feature_cache import Readings, joined_readings
 from zerokin.benchmark.ablation.methods import method_for
 from zerokin.cli import main
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.training.run import TrainingRun
 from zerokin.selection.method import TrainingData
@@ -582,3 +582,30 @@ def test_a_split_without_seen_test_images_is_measured_on_unseen_classes_alone(
         "standard",
     ]
     assert (out / "ablation.png").exists()
+
+
+def test_what_a_split_cannot_measure_is_said_before_anything_is_trained(
+    images, tmp_path, monkeypatch
+):
+    """A pure split without test images of seen classes: pure is measured, generalized is not."""
+    folder = tmp_path / "images"
+    shutil.copytree(images, folder)
+    for number in range(10):
+        shutil.rmtree(folder / "test" / f"c{number}")
+
+    class FirstTraining(Exception):
+        pass
+
+    def stop(*_):
+        raise FirstTraining
+
+    monkeypatch.setattr(Readings, "fold", stop)
+    data, config = f"folder={folder}", parse_config({**CONFIG, "seeds": [0]})
+    said = "no test samples of seen classes: the generalized setting is not measured"
+    with pytest.warns(ZerokinWarning, match=said), pytest.raises(FirstTraining):
+        list(run_ablation(data, config, tmp_path / "out", device="cpu", quiet=True))
+    assert zero_shot.measured_settings(zerokin.load_dataset(data)) == ("pure",)
+    assert zero_shot.measured_settings(zerokin.load_dataset(f"folder={images}")) == (
+        "pure",
+        "generalized",
+    )

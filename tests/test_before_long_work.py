@@ -92,6 +92,7 @@ def test_fit_of_features_looks_at_its_output_before_it_works(zerokin, tmp_path, 
     [
         ("evaluate", "--json", "{out}.json"),
         ("compare", "--out", "{out}.csv"),
+        ("candidates", "--out", "{out}.png"),
         ("evaluate", "--setting", "few-shot", "--tried", "{out}.csv"),
         ("train", "--out", "{out}"),
     ],

@@ -38,6 +38,9 @@ def test_demo_draws_groups_trains_and_names(tmp_path, monkeypatch):
         "sunburst.png",
         "tsne.png",
         "unseen.png",
+        "candidates.png",
+        "features.png",
+        "ablation.png",
         "results.json",
     }
     saved = json.loads((tmp_path / "out" / "results.json").read_text())

@@ -7,11 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer.main
 from scipy.io import savemat
 
 from builders import image_bytes
+from zerokin.benchmark.catalog import load_catalog
+from zerokin.benchmark.comparison import find_methods
+from zerokin.benchmark.settings import Evaluation
+from zerokin.cli import app
+from zerokin.commands.recorded_command import make_ready
 from zerokin.data.load import load_dataset
-from zerokin.errors import ZerokinError
+from zerokin.errors import InvalidInput, ZerokinError
+from zerokin.hierarchy.from_dataset import build_hierarchy
+from zerokin.semantics.wordnet_nouns import usual_folder
 
 SEEN = ("n00000004", "n00000002", "n00000006", "n00000008")
 ONLY_2010 = ("n00000005", "n00000001")
@@ -228,3 +236,155 @@ def test_a_bad_devkit_is_named_in_one_line(tmp_path, case) -> None:
     spoil(tmp_path / "ILSVRC2010/devkit-1.0/data")
     message = refusal(tmp_path)
     assert re.search(expected, message), message
+
+
+def test_so_many_images_are_drawn_of_every_class_and_the_version_says_it(imnet) -> None:
+    everything = load_dataset(f"imnet={imnet}")
+    drawn = load_dataset(f"imnet={imnet},train=3,test=1")
+    labels = drawn.evaluation_labels(np.arange(len(drawn)))
+    assert np.bincount(labels).tolist() == [2, 1, 3, 3, 1, 1]
+    assert set(drawn.images.names) < set(everything.images.names)
+    assert drawn.images.names == load_dataset(f"imnet={imnet},train=3,test=1,seed=0").images.names
+    assert drawn.split.version == (
+        "ILSVRC2012/ILSVRC2010, 3 seen and 1 unseen images a class, seed 0"
+    )
+    others = {load_dataset(f"imnet={imnet},test=1,seed={k}").images.names[-1] for k in range(9)}
+    assert len(others) == 2
+    assert load_dataset(f"imnet={imnet},seed=3").split.version == "ILSVRC2012/ILSVRC2010"
+
+
+def test_what_is_drawn_of_a_class_does_not_depend_on_others(imnet) -> None:
+    before = load_dataset(f"imnet={imnet},train=2").images.names
+    write_images(imnet / "ILSVRC2012/train/n00000007", [f"{i}.JPEG" for i in range(5)])
+    (imnet / "word_vectors.csv").unlink()
+    after = load_dataset(f"imnet={imnet},train=2").images.names
+    assert [name for name in after if "n00000007" not in name] == list(before)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (",train=0", "train must be a whole number of at least 1: got '0'"),
+        (",test=many", "test must be a whole number of at least 1: got 'many'"),
+        (",trian=3", "unknown option 'trian'; did you mean 'train'"),
+        (",train=3,train=4", "the option train is given twice"),
+    ],
+)
+def test_options_are_checked(imnet, options, expected) -> None:
+    assert expected in refusal(f"{imnet}{options}")
+
+
+def test_a_folder_may_have_a_comma_in_its_name(imnet) -> None:
+    renamed = imnet.rename(imnet.parent / "a=b, c")
+    assert len(load_dataset(f"imnet={renamed},test=1")) == 12
+
+
+REAL = {
+    "seen": [
+        "n01440764",
+        "n01443537",
+        "n01484850",
+        "n01491361",
+        "n01494475",
+        "n01514668",
+        "n01518878",
+        "n01530575",
+        "n01531178",
+        "n01532829",
+        "n02123045",
+        "n02123159",
+        "n02124075",
+        "n02504458",
+        "n02701002",
+        "n03100240",
+        "n04467665",
+    ],
+    "unseen": [
+        "n02119022",
+        "n02119789",
+        "n01503061",
+        "n02121620",
+        "n02958343",
+        "n02512053",
+        "n01495701",
+    ],
+}
+
+
+@pytest.fixture
+def real_wordnet(tmp_path) -> Path:
+    """ImNet's folders with classes of the real WordNet, images and vectors made up."""
+    if not (usual_folder() / "data.noun").exists():
+        pytest.skip(f"no WordNet at {usual_folder()}: install wordnet-base")
+    rng = np.random.default_rng(11)
+    folder = tmp_path / "real"
+    for wnid in REAL["seen"]:
+        names = [f"{wnid}_{i}.JPEG" for i in range(rng.integers(7, 12))]
+        write_images(folder / "ILSVRC2012/train" / wnid, names)
+    for wnid in REAL["unseen"]:
+        names = [f"val_{wnid}_{i}.JPEG" for i in range(rng.integers(4, 9))]
+        write_images(folder / "ILSVRC2010/val" / wnid, names)
+    lines = [
+        f"{wnid},{','.join(map(str, rng.normal(size=13)))}"
+        for wnid in (*REAL["seen"], *REAL["unseen"])
+    ]
+    header = ",".join(["wnid", *(f"d{i}" for i in range(13))])
+    (folder / "word_vectors.csv").write_text("\n".join([header, *lines]) + "\n")
+    (folder / "wordnet").symlink_to(usual_folder())
+    return folder
+
+
+SPEC = ",train=6,test=4"
+
+
+def write_features(folder: Path) -> None:
+    """Write features that are a noisy map of the word vectors."""
+    dataset = load_dataset(f"imnet={folder}{SPEC}")
+    rng = np.random.default_rng(2)
+    labels = dataset.evaluation_labels(np.arange(len(dataset)))
+    clean = dataset.semantics[labels] @ rng.normal(size=(13, 19))
+    np.save(folder / "features.npy", clean + 0.8 * rng.normal(size=clean.shape))
+
+
+def test_superclasses_are_those_of_wordnet(real_wordnet) -> None:
+    dataset = load_dataset(f"imnet={real_wordnet}{SPEC}")
+    paths = dict(zip(dataset.classes.wnids, dataset.classes.taxonomy, strict=True))
+    assert paths["n02123045"][-2:] == ("cat#n02121620", "domestic cat#n02121808")
+    assert all(path[0] == "entity#n00001740" for path in paths.values())
+    tree = build_hierarchy(dataset, "taxonomy")
+    cats = [dataset.classes.wnids.index(wnid) for wnid in ("n02123045", "n02123159", "n02124075")]
+    assert len(set(tree.labels(1)[cats])) == 1
+    assert len(set(tree.labels(1)[[0, cats[0]]])) == 2
+    assert "data.noun" in {file.path.name for file in dataset.provenance.files}
+    (real_wordnet / "wordnet").unlink()
+    without = load_dataset(f"imnet={real_wordnet}")
+    assert without.classes.taxonomy is None
+    with pytest.raises(
+        InvalidInput, match=r"ImNet knows no taxonomy .* data\.noun into the folder"
+    ):
+        build_hierarchy(without, "taxonomy")
+
+
+@pytest.mark.parametrize("name", ["imnet-data", "imnet-features", "imnet-paper"])
+def test_the_catalogs_commands_find_all_they_need(real_wordnet, name, tmp_path) -> None:
+    write_features(real_wordnet)
+    command = load_catalog().runs[name].command
+    assert ",train=200,test=50 " in command
+    smaller = command.replace(",train=200,test=50", SPEC).replace(".safetensors", ".npy")
+    ready = make_ready(
+        smaller, {"imnet": real_wordnet}, tmp_path / "out", typer.main.get_command(app)
+    )
+    assert {"data.noun", "word_vectors.csv"} <= set(ready.data)
+
+
+@pytest.mark.parametrize("name", ["paper-flat", "paper", "paper-taxonomy", "ours-taxonomy"])
+def test_hit_at_5_without_and_with_superclasses(real_wordnet, name) -> None:
+    write_features(real_wordnet)
+    dataset = load_dataset(
+        f"imnet={real_wordnet}{SPEC}", features=str(real_wordnet / "features.npy")
+    )
+    (method,) = find_methods([name])
+    method.stages = ([{}],)
+    metrics = Evaluation(dataset, method, quiet=True).run("pure")[0].metrics
+    assert 100 * 5 / 7 < metrics["hit5"] <= 100  # better than chance
+    assert metrics["top1"] <= metrics["hit5"]

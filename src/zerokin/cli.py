@@ -17,6 +17,7 @@ from rich.text import Text
 
 from zerokin._version import __version__
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.candidates import candidates
 from zerokin.commands.classes import add_class, init, remove_class, undo
 from zerokin.commands.fit import GroupingName, fit
 from zerokin.commands.predict import predict
@@ -396,6 +397,9 @@ def run_comparison(
     out.print(screen_table(rows, f"{rows[0]['dataset']}, {rows[0]['features']}"))
     for path in tables:
         out.print(f"wrote {path}")
+
+
+app.command()(candidates)
 
 
 @app.command()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from zerokin.benchmark.candidates import draw_samples, rank_candidates
 from zerokin.classifiers import ZeroShotClassifier
+from zerokin.commands.candidates import drawn_note
 from zerokin.compute.machine import available_cores
 from zerokin.critters.sheet import image_sheet
 from zerokin.data import Dataset, load_dataset
@@ -34,13 +36,18 @@ from zerokin.hierarchy.from_dataset import build_hierarchy
 from zerokin.metrics.accuracy import per_class_top1
 from zerokin.progress import track
 from zerokin.report import tree_text
+from zerokin.report.bars import ablation_panels, draw_bars
+from zerokin.report.candidates_figure import draw_candidates
 from zerokin.report.comparison import as_json
 from zerokin.report.draw_hierarchy import draw_all
+from zerokin.report.feature_planes import draw_feature_planes
 
 EPOCHS = 10
 SIDE = 64
 SHOWN = 24
 ENLARGED = 2
+EXAMPLES = 5
+CANDIDATES = 5
 
 CLASS_LEVEL: dict[str, Any] = {"inference": "flat", "hub_weight": 0.0}
 """The paper's baseline: nearest projected semantics, no superclasses."""
@@ -105,6 +112,7 @@ def run_demo(
     tree = build_hierarchy(critters, "agglomerative", branching=3)
     _show_hierarchy(screen, tree, critters, folder)
     pixels = decode_squares(critters.images, SIDE)
+    drawn = draw_samples(critters.split, EXAMPLES, seed)
 
     rows = [DemoRow("chance", 100 / len(critters.unseen), 100 / len(critters.seen), 0.0)]
 
@@ -132,15 +140,24 @@ def run_demo(
     model = add("end to end, full model", joint, seconds)
 
     _draw_answers(critters, pixels, model, joint, folder / "unseen.png")
+    _draw_candidates(critters, drawn, model, joint, seed, folder / "candidates.png")
+    networks = {"untrained network": untouched, "class labels": plain}
+    _draw_features(
+        critters, networks | {"CNN-RNN": ours, "end to end": joint}, folder / "features.png"
+    )
+    measured = [row.as_dict(critters, seed) for row in rows if row.features_sha256]
+    draw_bars(ablation_panels(measured), folder / "ablation.png", title="Critters, ablation")
     with replacing(folder / "results.json") as temporary:
         text = json.dumps([asdict(row) for row in rows], indent=1) + "\n"
         temporary.write_text(text, encoding="utf-8")
     if report is not None:
         with replacing(report) as temporary:
-            measured = [row.as_dict(critters, seed) for row in rows if row.features_sha256]
             temporary.write_text(as_json(measured), encoding="utf-8")
     _show_results(screen, rows)
-    screen.print(f"answers are drawn in {folder / 'unseen.png'}")
+    screen.print(
+        f"answers are drawn in {folder / 'unseen.png'}, candidates, features and this table in "
+        "candidates.png, features.png and ablation.png beside it"
+    )
     return rows
 
 
@@ -278,6 +295,42 @@ def _draw_answers(
     )
     with replacing(path) as temporary:
         sheet.save(temporary)
+
+
+def _draw_candidates(
+    critters: Dataset,
+    samples: NDArray[np.int64],
+    model: ZeroShotClassifier,
+    features: NDArray[np.floating],
+    seed: int,
+    path: Path,
+) -> None:
+    """Draw the best candidates of test images among all species, without a seen penalty."""
+    truth = critters.evaluation_labels(samples)
+    found = rank_candidates(model.decision_function(features[samples]), truth, CANDIDATES)
+    draw_candidates(
+        [critters.images.load(number) for number in samples.tolist()],
+        found,
+        critters.classes.names,
+        critters.split.unseen,
+        path,
+        title=f"Critters: end to end, full model, all {len(critters.classes)} species compete",
+        note=f"{drawn_note(seed)} No penalty of seen classes.",
+    )
+
+
+def _draw_features(
+    critters: Dataset, features: Mapping[str, NDArray[np.floating]], path: Path
+) -> None:
+    """Draw what every network makes of images of unseen species (t-SNE)."""
+    samples = critters.split.test_unseen
+    draw_feature_planes(
+        {name: found[samples] for name, found in features.items()},
+        critters.evaluation_labels(samples),
+        critters.classes.names,
+        path,
+        title="Critters, images of unseen species (t-SNE of features)",
+    )
 
 
 def answer_captions(

@@ -72,7 +72,7 @@ def _refuse_other_images(
 ) -> None:
     remedy = "extract the features of this data again with zerokin extract"
     for number, (ours, theirs) in enumerate(zip(names, features.names, strict=False), start=1):
-        if ours != theirs and not (by_end and _end_alike(ours, theirs)):
+        if ours != theirs and not (by_end and end_alike(ours, theirs)):
             raise InvalidInput(
                 f"{features.path} is of other images than {source}: sample {number:,} is "
                 f"{theirs!r} there, {ours!r} here; {remedy}"
@@ -95,12 +95,12 @@ def _refuse_changed_images(images: Images, features: NativeFeatures) -> None:
         )
 
 
-def _end_alike(path: str, name: str) -> bool:
+def end_alike(path: str, name: str) -> bool:
     """Tell whether a path ends in an image's name, whatever the formats of the two.
 
     Examples
     --------
-    >>> _end_alike("/their/images/robin/1.jpg", "robin/1.webp")
+    >>> end_alike("/their/images/robin/1.jpg", "robin/1.webp")
     True
     """
     plain_path, plain_name = (os.path.splitext(text)[0] for text in (path, name))  # noqa: PTH122

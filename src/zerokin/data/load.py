@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from zerokin.data.attached_features import FILES, with_features
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.dataset import Dataset
+from zerokin.data.spec_options import split_options
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.parameters import InstanceOf, Optional, Ranges, check_arguments
 
@@ -25,6 +27,8 @@ class Reader:
     summary: str
     needs_folder: bool = True
     options: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    """whole numbers that may stand behind the folder, as in ``imnet=DIR,train=200``"""
 
     def load(self) -> Callable[..., Dataset]:
         """Import the reader."""
@@ -43,7 +47,11 @@ READERS = {
     "awa1": Reader("awa.read_awa1", "Animals with Attributes images"),
     "awa2": Reader("awa.read_awa2", "Animals with Attributes 2 images"),
     "sun": Reader("sun.read_sun", "SUN Attribute images"),
-    "imnet": Reader("imnet.read_imnet", "ILSVRC2012 seen, ILSVRC2010 unseen"),
+    "imnet": Reader(
+        "imnet.read_imnet",
+        "ILSVRC2012 seen, ILSVRC2010 unseen",
+        numbers=("train", "test", "seed"),
+    ),
     "mini-imagenet": Reader("mini_imagenet.read_mini_imagenet", "mini-ImageNet, Ravi's split"),
 }
 
@@ -70,6 +78,7 @@ def load_dataset(
     spec
         ``"critters"``, or a kind and its folder: ``"cub=DIR"``, ``"xlsa17=DIR"``, ``"awa1=DIR"``,
         ``"awa2=DIR"``, ``"sun=DIR"``, ``"imnet=DIR"``, ``"mini-imagenet=DIR"``, ``"folder=DIR"``.
+        ``"imnet=DIR,train=200,test=50"`` draws so many images of every seen and unseen class.
     split
         ``"pure"`` (the proposed split) or ``"standard"`` where the data has both; by default its
         first.
@@ -106,8 +115,9 @@ def load_dataset(
         raise InvalidInput(f"{spec!r} lacks its folder: write {kind}=DIR")
     if equals and not reader.needs_folder:
         raise InvalidInput(f"{kind!r} takes no folder: write {kind}")
+    folder, numbers = split_options(folder, reader.numbers, spec)
     own = "features" in reader.options
-    options = {"features": features} if own else {}
+    options: dict[str, Any] = {"features": features} if own else dict(numbers)
     dataset = reader.load()(spec, Path(folder).expanduser(), **options)
     if features is not None and (features.endswith(FILES) or not own):
         dataset = with_features(dataset, features)

@@ -31,9 +31,14 @@ def build_hierarchy(
     classes = dataset.classes
     if grouping == "taxonomy":
         if classes.taxonomy is None:
+            remedy = (
+                "put WordNet 3.0's data.noun into the folder wordnet of its data"
+                if dataset.name == "ImNet"
+                else "add order, family and genus columns to classes.csv"
+            )
             raise InvalidInput(
-                f"{dataset.name} knows no taxonomy of its classes: group them by kmeans, or add "
-                "order, family and genus columns to classes.csv"
+                f"{dataset.name} knows no taxonomy of its classes: group them by kmeans, or "
+                f"{remedy}"
             )
         semantics = None if classes.vectors is None else classes.semantics
         return ClassHierarchy.from_taxonomy(

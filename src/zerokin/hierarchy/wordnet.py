@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 
 from zerokin.errors import InvalidInput, shown
-from zerokin.semantics.wordnet_nouns import WNID, WordNetNouns, open_wordnet
+from zerokin.semantics.hypernyms import hypernym_paths
+from zerokin.semantics.wordnet_nouns import WNID
 
 # 'finch#n01529672': a readable name that stays unique, as WordNet reuses words even among
 # siblings. Hierarchies show it as 'finch' wherever that is not ambiguous.
@@ -81,19 +82,7 @@ def wordnet_paths(
     dict
         For each wnid ``"name#wnid"`` of every node from the root down to its parent.
     """
-    with open_wordnet(database_dir) as nouns:
-        return {wnid: _superclasses(nouns, wnid) for wnid in wnids}
-
-
-def _superclasses(nouns: WordNetNouns, wnid: str) -> tuple[str, ...]:
-    parent = nouns.synset(wnid).hypernym
-    above: dict[str, str] = {}
-    while parent is not None:
-        if parent in above or parent == wnid:
-            raise InvalidInput(f"{nouns.path}: the hypernyms of {wnid} run in a circle at {parent}")
-        here, synset = parent, nouns.synset(parent)
-        above[here], parent = f"{synset.words[0]}#{here}", synset.hypernym
-    return tuple(reversed(above.values()))
+    return hypernym_paths(wnids, database_dir)
 
 
 def _cut(text: str) -> str:

@@ -58,8 +58,8 @@ def draw_feature_planes(
     samples = np.concatenate(members)
     colors = np.repeat(COLORS[: len(classes)], [len(one) for one in members])
 
-    across = min(ACROSS, len(features))
-    down = ceil(len(features) / across)
+    down = ceil(len(features) / ACROSS)
+    across = ceil(len(features) / down)
     legend = 2.4
     width, height = PANEL * across + legend, PANEL * down + 0.5
     figure = blank_figure(width, height)

@@ -58,7 +58,8 @@ def entry_section(
     entry: Entry, catalog: Catalog, records: Records, *, reported: bool = True
 ) -> str:
     """Return an entry with its title, the command that makes ours, and its table or state."""
-    data = dict.fromkeys(catalog.runs[name].data for name in entry.runs if name in records)
+    runs = [catalog.runs[name] for name in entry.runs]
+    data = dict.fromkeys(run.data for run in runs if run.name in records or not run.recordable)
     folders = "".join(f" {name}=DIR" for name in data if name)
     about = f"{entry.title}.\n\n"
     if data:
