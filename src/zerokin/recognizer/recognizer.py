@@ -143,7 +143,7 @@ class Recognizer:
         ----------
         samples
             Paths, Pillow images or arrays (height, width, 3), one or several; or `Images`.
-            Without a network, features: an array (n, d_f), one row (d_f,), or a `FeatureFile`.
+            Without a network, features: an array (n, d_f), one row (d_f,), or a ``FeatureFile``.
         candidates
             ``"all"``, ``"seen"``, ``"unseen"``, or a list of class names.
         k
