@@ -16,7 +16,7 @@ from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.selection.class_fold_search import refuse_without_folds
 from zerokin.selection.method import Method
 from zerokin.selection.paper_space import VARIANTS, Paper
-from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
+from zerokin.selection.zero_shot_space import OURS, Ours
 
 
 def known_methods() -> dict[str, Callable[[], Method]]:
@@ -41,7 +41,7 @@ def find_methods(names: Sequence[str]) -> list[Method]:
     """
     variants = {name: partial(Paper, name) for name in VARIANTS}
     known: dict[str, Callable[[], Method]]
-    known = {**known_methods(), OursByTaxonomy.name: OursByTaxonomy, **variants}
+    known = {**known_methods(), **OURS, **variants}
     for name in names:
         if name not in known:
             listed = ", ".join(known)

@@ -272,7 +272,10 @@ def score_samples(
     seen_penalty: float = 0.0,
     distance: Distance = "cosine",
 ) -> Matrix:
-    """Return scores (n, C) of samples (n, d_f): nearness, less penalties of hubs and seen."""
+    """Return scores (n, C) of samples (n, d_f): nearness, less penalties of hubs and seen classes.
+
+    The ``seen_penalty`` is that of calibrated stacking (Chao et al., ECCV 2016).
+    """
     scores: Matrix = nearness(F, prototypes, distance) - hub_penalties
     if seen_penalty:
         scores[:, seen] -= seen_penalty

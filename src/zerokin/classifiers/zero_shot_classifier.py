@@ -102,7 +102,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     top_k
         Superclasses that survive on a layer, for ``inference="paper"``.
     seen_penalty
-        Taken off the scores of seen classes when they compete with unseen ones.
+        Calibrated stacking (Chao et al., ECCV 2016): taken off the scores of seen classes when they
+        compete with unseen ones.
     random_state
         Seed of k-means.
     device

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +64,18 @@ TAXONOMY_STAGE = product_of(layer_decay=[0.5, 1.0])
 
 
 class Ours(Method):
-    """Projection learning with corrected prototypes: `zerokin.ZeroShotClassifier`, swept."""
+    """Projection learning with corrected prototypes: `zerokin.ZeroShotClassifier`, swept.
+
+    Attributes
+    ----------
+    estimator
+        What is fitted. A variant of ours names a subclass with a stage of its own.
+    """
 
     name = "ours"
     defaults: Params = DEFAULTS
     stages: Sequence[Stage] = STAGES
+    estimator: ClassVar[type[ZeroShotClassifier]] = ZeroShotClassifier
 
     @classmethod
     def starting_from(cls, estimator: ZeroShotClassifier | None) -> Ours:
@@ -85,7 +92,7 @@ class Ours(Method):
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; the stages in which trials do not differ are run once."""
         for params in trials:
-            model = fit_trial(data, params)
+            model = fit_trial(data, params, self.estimator)
             yield (PrunedScorer if model._layer_prototypes else ModelScorer)(model, data)
 
 
@@ -97,7 +104,15 @@ class OursByTaxonomy(Ours):
     stages: Sequence[Stage] = (*STAGES[:2], TAXONOMY_STAGE, *STAGES[3:])
 
 
-def fit_trial(data: TrainingData, params: Params) -> ZeroShotClassifier:
+OURS: Mapping[str, type[Ours]] = {method.name: method for method in (Ours, OursByTaxonomy)}
+"""What `compare`, `evaluate` and `ablation` know by these names."""
+
+
+def fit_trial(
+    data: TrainingData,
+    params: Params,
+    estimator: type[ZeroShotClassifier] = ZeroShotClassifier,
+) -> ZeroShotClassifier:
     """Return the classifier with these parameters, fitted with the memo of the data."""
     data.memo.start_trial()
     given = dict(params)
@@ -109,7 +124,7 @@ def fit_trial(data: TrainingData, params: Params) -> ZeroShotClassifier:
                 "this data knows no taxonomy of its classes: use method ours, which clusters them"
             )
         hierarchy = data.memo(ClassHierarchy.from_taxonomy, data.taxonomy)
-    model = ZeroShotClassifier(**given, random_state=data.random_state)
+    model = estimator(**given, random_state=data.random_state)
     check_parameters(model)
     return model._fit(data.training_set, hierarchy, data.memo)
 

@@ -25,10 +25,11 @@ from zerokin.features.network_settings import READ_ALONE
 from zerokin.features.training.recipe import Recipe
 from zerokin.parameters import Integer, NamedValues, OneOf, Several, Text, check_arguments
 from zerokin.selection.paper_space import VARIANTS
+from zerokin.selection.zero_shot_space import OURS
 
 Setting = Literal["zero-shot", "few-shot"]
 METHODS: Mapping[Setting, Sequence[str]] = {
-    "zero-shot": ("plain", "projection", "ours", "ours-taxonomy", "network", *VARIANTS),
+    "zero-shot": ("plain", "projection", *OURS, "network", *VARIANTS),
     "few-shot": (*known_few_shot_methods(), *(v.name for v in FEW_SHOT_VARIANTS), *ZERO_SHOT),
 }
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from zerokin.features.scaler import unit_length
 from zerokin.selection.method import Method, Params, Scorer, Stage, TrainingData, product_of
 from zerokin.selection.paper_space import VARIANTS, Paper
-from zerokin.selection.zero_shot_space import Ours, OursByTaxonomy
+from zerokin.selection.zero_shot_space import OURS, Ours, OursByTaxonomy
 
 ZERO_SHOT = {"zero-shot": Ours, "zero-shot-taxonomy": OursByTaxonomy}
 """What names classes without any shot in a few-shot ablation."""
@@ -72,5 +72,5 @@ def method_for(name: str, *, centered: bool) -> Method:
         return NetworkScores(centered=centered)
     if name in VARIANTS:
         return Paper(name)
-    known = (PlainProjection, ClassLevelProjection, Ours, OursByTaxonomy)
-    return {method.name: method for method in known}[name]()
+    baselines = {method.name: method for method in (PlainProjection, ClassLevelProjection)}
+    return {**baselines, **OURS}[name]()
