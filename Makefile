@@ -1,6 +1,7 @@
 # make demo   sets up and shows zerokin at work on its embedded data set
 # make test   sets up and runs every check: style, types, tests, documentation
 # make test-browser   installs Debian's Chromium and nginx, and drives the web page with them
+# make wordnet   installs Debian's WordNet 3.0, without which its tests are skipped
 # make docs   builds the documentation with its reference into build/site
 # make notebook   turns the tutorial into build/tutorial.ipynb, outputs and pictures included
 # make fuzz   feeds every reader thousands of mutated files
@@ -13,7 +14,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit docs notebook fuzz kills mutants results results-small test-browser clean
+.PHONY: demo test lint types unit docs notebook fuzz kills mutants results results-small test-browser wordnet clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.ready
@@ -57,6 +58,9 @@ test-browser: $(VENV)/.ready-browser
 	{ command -v chromium && command -v nginx && command -v openssl; } >/dev/null \
 	  || { apt-get update -qq && apt-get install -y -qq chromium nginx-light openssl; }
 	$(BIN)/pytest -m browser tests/browser
+
+wordnet:
+	test -e /usr/share/wordnet/data.noun || { apt-get update -qq && apt-get install -y -qq wordnet-base; }
 
 results: $(VENV)/.ready-dev
 	$(BIN)/python docs/results_tables.py
