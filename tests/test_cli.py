@@ -94,13 +94,69 @@ def test_what_is_mistyped_is_one_line_that_points_to_the_help(
 
 
 def test_help_and_no_arguments_are_pages(capsys, monkeypatch):
-    for arguments in (["--help"], [], ["predict", "--help"]):
+    for arguments in (["--help"], ["-h"], [], ["predict", "--help"], ["predict", "-h"]):
         monkeypatch.setattr(sys, "argv", ["zerokin", *arguments])
         with pytest.raises(SystemExit):
             main()
         printed, error = capsys.readouterr()
         assert "Usage: " in printed + error
         assert (printed + error).count("\n") > 10
+
+
+def test_a_folder_alone_is_one_of_own_images(tmp_path):
+    folder = write_own_folder(tmp_path, OWN_TABLE, OWN_IMAGES)
+    alone, named = zerokin("check", folder), zerokin("check", f"folder={folder}")
+    said, expected = (ran.stdout.partition("opened")[0].split() for ran in (alone, named))
+    assert (alone.returncode, said) == (0, expected)
+    assert "images" in said
+
+
+def test_unseen_classes_may_be_joined_by_commas(tmp_path):
+    folder, sheets = write_own_folder(tmp_path, OWN_TABLE, OWN_IMAGES), []
+    for options in (["--unseen", "a,b"], ["--unseen", "a", "--unseen", "b"]):
+        ran = zerokin("init", folder, *options, "--force")
+        assert ran.returncode == 0, ran.stderr
+        sheets.append((folder / "classes.csv").read_text(encoding="utf-8"))
+    assert sheets[0] == sheets[1]
+    assert [line.split(",")[0] for line in sheets[0].splitlines()[-2:]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_quiet_shows_no_progress_and_verbose_times_it(capsys, monkeypatch, tmp_path, place):
+    data = f"xlsa17={write_xlsa17_folder(tmp_path / 'made')}"
+    said = {}
+    for flag in ("-q", "--quiet", None, "-v", "--verbose"):
+        flags = [] if flag is None else [flag]
+        words = ["evaluate", data, "--method", "eszsl"]
+        words = flags + words if place == "before" else words + flags
+        monkeypatch.setattr(sys, "argv", ["zerokin", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed, said[flag] = capsys.readouterr()
+        assert ended.value.code == 0
+        assert "eszsl" in printed
+    assert said["-q"] == said["--quiet"] == ""
+    assert "choosing" in said[None]
+    assert " s\n" not in said[None]
+    for flag in ("-v", "--verbose"):
+        lines = said[flag].splitlines()
+        assert len(lines) == 2 * len(said[None].splitlines())
+        assert lines[1].endswith(" s")
+
+
+def test_verbose_shows_where_an_error_comes_from_and_both_flags_are_refused(capsys, monkeypatch):
+    for words, lines in (
+        (["check", "critters", "--split", "no"], 1),
+        (["hierarchy", "criters", "-v"], 2),
+        (["-q", "-v", "check", "critters"], 1),
+    ):
+        monkeypatch.setattr(sys, "argv", ["zerokin", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed, error = capsys.readouterr()
+        assert ended.value.code == 2
+        assert ("Traceback" in error) == (lines > 1)
+        assert len((printed + error).splitlines()) >= lines
 
 
 def test_output_to_a_full_disk_is_one_line():

@@ -50,7 +50,7 @@ def test_the_tables_name_what_help_names(command, monkeypatch, capsys):
         main()
     option = r"(?<![\w-])--?[a-z][a-z-]*"
     rows = re.findall(r"^│ [* ]*(-.*?) {2,}(?:<|[A-Z])", capsys.readouterr().out, re.MULTILINE)
-    helped = {name for row in rows for name in re.findall(option, row)} - {"--help"}
+    helped = {name for row in rows for name in re.findall(option, row)} - {"--help", "-h"}
     listed = re.findall(r"^\| (`-.*?`) \|", SECTIONS[command], re.MULTILINE)
     assert {name for row in listed for name in re.findall(option, row)} == helped
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import sys
-from dataclasses import asdict
+import traceback
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from zerokin._version import __version__
-from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.arguments import Data, Semantics, out
 from zerokin.commands.candidates import candidates
 from zerokin.commands.classes import add_class, init, remove_class, undo
-from zerokin.commands.fit import GroupingName, fit
+from zerokin.commands.data import check, hierarchy, skipgram, vectors
+from zerokin.commands.fit import fit
+from zerokin.commands.measure import compare, evaluate
 from zerokin.commands.predict import predict
 from zerokin.commands.report import report
 from zerokin.commands.reproduce import reproduce
@@ -27,38 +26,20 @@ from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
 from zerokin.commands.usage import Interrupted, OneLineGroup, going_on_from, one_line_warnings
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.files import refuse_unwritable, replacing, unwritable
+from zerokin.files import refuse_unwritable, unwritable
 from zerokin.locales import print_anything
+from zerokin.progress import Verbosity, set_verbosity, verbosity
 
 INTERRUPTED = 130
 
 app = typer.Typer(
     cls=OneLineGroup,
     help="Recognize classes you have no images of, through the superclasses they share.",
+    epilog="Every command takes -h, -q (no progress) and -v (times of stages; tracebacks).",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class SettingName(StrEnum):
-    """How recognition is measured."""
-
-    standard = "standard"
-    pure = "pure"
-    generalized = "generalized"
-    few_shot = "few-shot"
-    generalized_few_shot = "generalized-few-shot"
-
-
-FEW_SHOT = (SettingName.few_shot, SettingName.generalized_few_shot)
-
-
-class ImageFormat(StrEnum):
-    """File format of drawings."""
-
-    png = "png"
-    svg = "svg"
 
 
 class FeatureFormat(StrEnum):
@@ -84,9 +65,17 @@ class ResizeModeName(StrEnum):
 
 @app.callback(invoke_without_command=True)
 def version(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[bool, typer.Option("-V", "--version", help="Print the version.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Time every stage; tracebacks of errors.")
+    ] = False,
 ) -> None:
     """Take the options that stand before a command."""
+    if quiet and verbose:
+        raise InvalidInput("give one of --quiet and --verbose")
+    chosen = Verbosity.quiet if quiet else Verbosity.verbose if verbose else Verbosity.normal
+    set_verbosity(chosen)
     if version:
         print(f"zerokin {__version__}")
         raise typer.Exit
@@ -104,72 +93,6 @@ def demo(
     if report is not None:
         refuse_unwritable(report)
     run_demo(out, seed=seed, report=report)
-
-
-@app.command()
-def check(
-    data: Data,
-    split: SplitName = None,
-    features: Features = None,
-    semantics: Semantics = None,
-    deep: Annotated[bool, typer.Option("--deep", help="decode every image")] = False,
-    report: Annotated[Path | None, typer.Option("--json", help="write what was found")] = None,
-) -> None:
-    """Say what a data set holds, and everything that is wrong with it."""
-    from zerokin.data.check import check as check_data
-
-    found = check_data(data, split=split, features=features, semantics=semantics, deep=deep)
-    table = Table.grid(padding=(0, 2))
-    for name, value in found.facts:
-        table.add_row(Text(name, style="bold"), Text(value))
-    if found.facts:
-        out.print(table)
-    for line in found.warnings:
-        out.print(Text(f"warning: {line}", style="yellow"), soft_wrap=True)
-    for line in found.problems:
-        out.print(Text(f"problem: {line}", style="red"), soft_wrap=True)
-    if report is not None:
-        with replacing(report) as temporary:
-            text = json.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n"
-            temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-    if not found.passed:
-        raise typer.Exit(2)
-    out.print(Text("nothing is wrong", style="green"))
-
-
-@app.command()
-def hierarchy(
-    data: Data,
-    split: SplitName = None,
-    features: Features = None,
-    semantics: Semantics = None,
-    grouping: Annotated[GroupingName, typer.Option("--by", help="how to group")] = (
-        GroupingName.kmeans
-    ),
-    branching: Annotated[int, typer.Option("-t", "--branching", help="the paper's t")] = 2,
-    seed: Annotated[int, typer.Option(help="seed of k-means")] = 0,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="write hierarchy.json and drawings here")
-    ] = None,
-    image: Annotated[ImageFormat, typer.Option("--format")] = ImageFormat.png,
-) -> None:
-    """Group all classes into superclasses; print the tree, save and draw it."""
-    from zerokin.data import load_dataset
-    from zerokin.hierarchy.from_dataset import build_hierarchy
-    from zerokin.report import tree_text
-    from zerokin.report.draw_hierarchy import draw_all
-
-    dataset = load_dataset(data, split=split, features=features, semantics=semantics)
-    tree = build_hierarchy(dataset, grouping.value, branching=branching, random_state=seed)
-    unseen = dataset.split.unseen
-    out.print(tree_text(tree, unseen))
-    out.print(
-        f"{len(tree.names)} classes ({unseen.sum()} unseen, marked *) under "
-        f"{' > '.join(str(size) for size in reversed(tree.sizes))} superclasses from the top"
-    )
-    if folder is not None:
-        for path in draw_all(tree, unseen, folder, suffix=image.value):
-            out.print(f"wrote {path}")
 
 
 @app.command()
@@ -236,211 +159,27 @@ def extract(
     out.print(f"wrote {target}: {found}", soft_wrap=True)
 
 
-app.command()(init)
-app.command()(fit)
-app.command()(train)
-app.command()(ablation)
-app.command()(predict)
-app.command("add-class")(add_class)
-app.command("remove-class")(remove_class)
-app.command()(undo)
-app.command()(serve)
-app.command()(report)
-app.command()(reproduce)
-
-
-@app.command()
-def evaluate(
-    data: Data,
-    setting: Annotated[list[SettingName], typer.Option(help="once or several times")] = [  # noqa: B006
-        SettingName.pure
-    ],
-    method: Annotated[
-        str, typer.Option(help="ours, paper, a variant such as paper-flat, or a peer's name")
-    ] = "ours",
-    seeds: Annotated[str, typer.Option(help="seeds joined by ,")] = "0",
-    split: SplitName = None,
-    features: Features = None,
-    semantics: Semantics = None,
-    report: Annotated[Path | None, typer.Option("--json", help="write the rows")] = None,
-    shots: Annotated[str, typer.Option(help="few-shot: shots of a class, joined by ,")] = "1,5",
-    way: Annotated[
-        int | None, typer.Option(help="few-shot: classes of an episode; 0: all; by default 5")
-    ] = None,
-    queries: Annotated[
-        int | None, typer.Option(help="few-shot: queries of a class; by default 15")
-    ] = None,
-    episodes: Annotated[
-        int | None, typer.Option(help="few-shot: episodes to test on; by default 600")
-    ] = None,
-    base: Annotated[str, typer.Option(help="few-shot: learn from training or all seen")] = (
-        "training"
-    ),
-    tried: Annotated[
-        Path | None, typer.Option("--tried", help="few-shot: write all that was tried as CSV")
-    ] = None,
-) -> None:
-    """Measure one method: chosen on validation classes, then tested once on the test classes.
-
-    For the few-shot settings, --method may also be all, or names joined by ,
-    """
-    options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
-    few_shot = [one for one in setting if one in FEW_SHOT]
-    if few_shot:
-        if len(setting) > 1:
-            raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
-        plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
-        options |= {name: value for name, value in plan.items() if value is not None}
-        options["generalized"] = few_shot[0] == SettingName.generalized_few_shot
-        run_few_shot(data, method, seeds, shots, report, tried, options)
-        return
-    reports = [] if report is None else [report]
-    run_comparison(data, [method], [one.value for one in setting], seeds, reports, options)
-
-
-def run_few_shot(
-    data: str,
-    method: str,
-    seeds: str,
-    shots: str,
-    report: Path | None,
-    tried: Path | None,
-    options: dict[str, Any],
-) -> None:
-    """Measure methods on the same episodes, printing as they finish and writing after every one."""
-    from zerokin.benchmark.comparison import parse_seeds
-    from zerokin.benchmark.few_shot.comparison import measure_few_shot, parse_shots
-    from zerokin.report.comparison import as_json
-    from zerokin.report.few_shot import few_shot_table, tried_lines, write_tried
-
-    for path in (report, tried):
-        if path is not None:
-            refuse_unwritable(path)
-    rows: list[dict[str, Any]] = []
-    lines: list[dict[str, Any]] = []
-    for row, selection in measure_few_shot(
-        data, method.split(","), parse_seeds(seeds), shots=parse_shots(shots), **options
-    ):
-        rows.append(row.as_dict())
-        lines += tried_lines(rows[-1], selection.trials)
-        if report is not None:
-            with replacing(report) as temporary:
-                temporary.write_text(as_json(rows), encoding="utf-8")
-        if tried is not None:
-            write_tried(lines, tried)
-        figures = ", ".join(f"{name} {value:.4g}" for name, value in row.metrics.items())
-        out.print(f"{row.method}, seed {row.seed}: {figures}", style="dim")
-    out.print(few_shot_table(rows, f"{rows[0]['dataset']}, {rows[0]['features']}"))
-    for path in (report, tried):
-        if path is not None:
-            out.print(f"wrote {path}")
-
-
-@app.command()
-def compare(
-    data: Data,
-    setting: Annotated[list[SettingName], typer.Option(help="once or several times")] = [  # noqa: B006
-        SettingName.pure,
-        SettingName.generalized,
-    ],
-    methods: Annotated[str, typer.Option(help="all, or names joined by ,")] = "all",
-    seeds: Annotated[str, typer.Option(help="seeds joined by ,")] = "0",
-    split: SplitName = None,
-    features: Features = None,
-    semantics: Semantics = None,
-    tables: Annotated[
-        list[Path] | None, typer.Option("--out", help="table.csv, .json, .md or .tex; repeatable")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="processes side by side")] = 1,
-) -> None:
-    """Run ours beside its peers, all tuned alike, and print one table."""
-    from zerokin.benchmark.comparison import known_methods
-
-    if any(one in FEW_SHOT for one in setting):
-        raise InvalidInput("few-shot is compared by: evaluate --setting few-shot --method all")
-    run_comparison(
-        data,
-        list(known_methods()) if methods == "all" else methods.split(","),
-        [one.value for one in setting],
-        seeds,
-        tables or [],
-        {"split": split, "features": features, "semantics": semantics},
-        jobs=jobs,
-    )
-
-
-def run_comparison(
-    data: str,
-    methods: list[str],
-    settings: list[Any],
-    seeds: str,
-    tables: list[Path],
-    options: dict[str, str | None],
-    *,
-    jobs: int = 1,
-) -> None:
-    """Measure methods on a data set, printing as they finish and writing after every one."""
-    from zerokin.benchmark.comparison import measure, parse_seeds
-    from zerokin.report.comparison import refuse_unknown_format, screen_table, write_comparison
-
-    for path in tables:
-        refuse_unknown_format(path)
-        refuse_unwritable(path)
-    rows: list[dict[str, Any]] = []
-    for row in measure(data, methods, settings, parse_seeds(seeds), jobs=jobs, **options):
-        rows.append(row.as_dict())
-        rows.sort(key=lambda done: (methods.index(done["method"]), done["seed"]))
-        for path in tables:
-            write_comparison(rows, path)
-        figures = ", ".join(f"{name} {value:.4g}" for name, value in row.metrics.items())
-        out.print(f"{row.method}, {row.setting}, seed {row.seed}: {figures}", style="dim")
-    out.print(screen_table(rows, f"{rows[0]['dataset']}, {rows[0]['features']}"))
-    for path in tables:
-        out.print(f"wrote {path}")
-
-
-app.command()(candidates)
-
-
-@app.command()
-def vectors(
-    data: Data,
-    file: Annotated[Path, typer.Option("--out", help="CSV table to write")],
-    semantics: Semantics = None,
-) -> None:
-    """Write the vectors of a data set's classes, for --semantics table=FILE on another machine."""
-    from zerokin.data import load_dataset
-    from zerokin.semantics import write_vector_table
-
-    classes = load_dataset(data, semantics=semantics).classes
-    write_vector_table(file, classes.names, classes.semantics)
-    out.print(
-        f"wrote {file}: {len(classes):,} classes, {classes.semantics.shape[1]:,} numbers each "
-        f"({classes.semantics_source})",
-        soft_wrap=True,
-    )
-
-
-@app.command()
-def skipgram(
-    corpus: Annotated[Path, typer.Argument(help="text, one sentence or document a line; .gz too")],
-    vectors: Annotated[Path, typer.Argument(help="word2vec file to write")],
-    data: Annotated[
-        str | None, typer.Option("--classes-of", metavar="DATA", help="join its multi-word names")
-    ] = None,
-    dimension: Annotated[int, typer.Option(help="length of the vectors")] = 300,
-    epochs: Annotated[int, typer.Option(help="passes over the corpus")] = 5,
-    seed: Annotated[int, typer.Option(help="seed")] = 0,
-) -> None:
-    """Train skip-gram word vectors on your own text, for --semantics word-vectors=FILE."""
-    from zerokin.data import load_dataset
-    from zerokin.semantics import train_skipgram
-
-    names = load_dataset(data).classes.names if data else None
-    train_skipgram(
-        corpus, vectors, class_names=names, dimension=dimension, epochs=epochs, seed=seed
-    )
-    out.print(f"wrote {vectors}")
+for command in (
+    init,
+    check,
+    fit,
+    predict,
+    add_class,
+    remove_class,
+    undo,
+    serve,
+    hierarchy,
+    train,
+    evaluate,
+    compare,
+    candidates,
+    ablation,
+    reproduce,
+    report,
+    vectors,
+    skipgram,
+):
+    app.command()(command)
 
 
 def main() -> None:
@@ -450,6 +189,8 @@ def main() -> None:
         with one_line_warnings():
             app(prog_name="zerokin")
     except ZerokinError as error:
+        if verbosity() == Verbosity.verbose:
+            traceback.print_exc()
         print(f"zerokin: {error}", file=sys.stderr)
         sys.exit(2)
     except Interrupted as stop:

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 Item = TypeVar("Item")
+
+
+class Verbosity(StrEnum):
+    """How much long work says of itself."""
+
+    quiet = "quiet"
+    normal = "normal"
+    verbose = "verbose"
+
+
+_said = [Verbosity.normal]
+
+
+def set_verbosity(how_much: Verbosity) -> None:
+    """Say how much this process shows of its progress; the command line does, once."""
+    _said[0] = how_much
+
+
+def verbosity() -> Verbosity:
+    """Return what `set_verbosity` was given."""
+    return _said[0]
 
 
 def track(items: Iterable[Item], stage: str, *, total: int, quiet: bool = False) -> Iterator[Item]:
@@ -25,7 +48,14 @@ def track(items: Iterable[Item], stage: str, *, total: int, quiet: bool = False)
     quiet
         Show nothing.
     """
-    console = Console(stderr=True, quiet=quiet)
+    console = Console(stderr=True, quiet=quiet or verbosity() == Verbosity.quiet)
+    started = time.perf_counter()
+    yield from _shown(items, stage, total, console)
+    if verbosity() == Verbosity.verbose:
+        console.print(f"{stage}: {time.perf_counter() - started:.1f} s", highlight=False)
+
+
+def _shown(items: Iterable[Item], stage: str, total: int, console: Console) -> Iterator[Item]:
     if not console.is_terminal:
         console.print(f"{stage}: {total:,}", highlight=False)
         yield from items

@@ -26,7 +26,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="critters, or KIND=DIR: folder, xlsa17, cub, awa1, awa2, sun, imnet, mini-imagenet",
+        help="a folder of your images, critters, or KIND=DIR: folder, xlsa17, cub, awa1, awa2, "
+        "sun, imnet, mini-imagenet",
         show_default=False,
     ),
 ]

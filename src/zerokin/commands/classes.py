@@ -15,10 +15,10 @@ ClassName = Annotated[str, typer.Argument(metavar="NAME", help="the class", call
 
 
 def init(
-    data: Annotated[str, typer.Argument(metavar="folder=DIR", help="a sub-folder per class")],
+    data: Annotated[str, typer.Argument(metavar="DIR", help="a sub-folder per class")],
     unseen: Annotated[
         list[str] | None,
-        typer.Option(help="a class without images; repeatable", callback=as_utf8),
+        typer.Option(help="classes without images, joined by ,; repeatable", callback=as_utf8),
     ] = None,
     attributes: Annotated[
         str | None,
@@ -31,7 +31,8 @@ def init(
 
     folder = Path(data.removeprefix("folder=")).expanduser()
     columns = None if attributes is None else attributes.split(",")
-    sheet = write_class_sheet(folder, unseen=unseen or (), attributes=columns, force=force)
+    names = [name.strip() for given in unseen or () for name in given.split(",")]
+    sheet = write_class_sheet(folder, unseen=names, attributes=columns, force=force)
     out.print(f"wrote {sheet.path}: {sheet.n_seen} seen and {sheet.n_unseen} unseen classes")
     what = "a number for every attribute" if columns else "a description of every class"
     out.print(f"fill in {what}, then: zerokin check folder={folder}", soft_wrap=True)

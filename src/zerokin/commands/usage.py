@@ -14,9 +14,18 @@ from typer.core import TyperGroup
 
 from zerokin.aliases import CHOICES, OPTIONS, Names, renamed
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean
+from zerokin.progress import Verbosity, set_verbosity
 
 # The class is Click's own, or that of Typer's copy of Click: its child is public in both.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+VERBOSITY = {
+    "-q": Verbosity.quiet,
+    "--quiet": Verbosity.quiet,
+    "-v": Verbosity.verbose,
+    "--verbose": Verbosity.verbose,
+}
+"""Options of every command."""
 
 
 class Interrupted(Exception):
@@ -53,8 +62,9 @@ class OneLineGroup(TyperGroup):
             raise _as_ours(error) from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command, and give its options their present names."""
+        """Find the command, give its options their present names, and take those all have."""
         name, command, rest = super().resolve_command(ctx, args)
+        rest = _without_verbosity(rest)
         return name, command, rest if command is None else _under_new_names(command, rest)
 
     def invoke(self, ctx: Any) -> Any:
@@ -63,6 +73,15 @@ class OneLineGroup(TyperGroup):
             return super().invoke(ctx)
         except UsageError as error:
             raise _as_ours(error) from error
+
+
+def _without_verbosity(args: list[str]) -> list[str]:
+    """Return what was typed after a command without ``-q`` and ``-v``, which are heeded."""
+    end = args.index("--") if "--" in args else len(args)
+    for word in args[:end]:
+        if word in VERBOSITY:
+            set_verbosity(VERBOSITY[word])
+    return [word for word in args[:end] if word not in VERBOSITY] + args[end:]
 
 
 def _under_new_names(command: Any, args: list[str]) -> list[str]:

@@ -78,6 +78,7 @@ def load_dataset(
     spec
         ``"critters"``, or a kind and its folder: ``"cub=DIR"``, ``"xlsa17=DIR"``, ``"awa1=DIR"``,
         ``"awa2=DIR"``, ``"sun=DIR"``, ``"imnet=DIR"``, ``"mini-imagenet=DIR"``, ``"folder=DIR"``.
+        A folder alone, ``"DIR"``, is one of your own images.
         ``"imnet=DIR,train=200,test=50"`` draws so many images of every seen and unseen class.
     split
         ``"pure"`` (the proposed split) or ``"standard"`` where the data has both; by default its
@@ -107,10 +108,14 @@ def load_dataset(
     """
     check_arguments(_RANGES, spec=spec, split=split, features=features, semantics=semantics)
     kind, equals, folder = spec.partition("=")
+    if kind not in READERS and Path(spec).expanduser().is_dir():
+        kind, equals, folder = "folder", "=", spec
     reader = READERS.get(kind)
     if reader is None:
         known = ", ".join(f"{k}=DIR" if r.needs_folder else k for k, r in READERS.items())
-        raise InvalidInput(f"unknown data {spec!r}{did_you_mean(kind, READERS)} (known: {known})")
+        raise InvalidInput(
+            f"unknown data {spec!r}{did_you_mean(kind, READERS)} (known: {known}, or a folder)"
+        )
     if reader.needs_folder and not folder:
         raise InvalidInput(f"{spec!r} lacks its folder: write {kind}=DIR")
     if equals and not reader.needs_folder:

@@ -72,5 +72,5 @@ def method_for(name: str, *, centered: bool) -> Method:
         return NetworkScores(centered=centered)
     if name in VARIANTS:
         return Paper(name)
-    baselines = {method.name: method for method in (PlainProjection, ClassLevelProjection)}
-    return {**baselines, **OURS}[name]()
+    known: list[type[Ours]] = [PlainProjection, ClassLevelProjection, *OURS.values()]
+    return {method.name: method for method in known}[name]()
