@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from zerokin.data import load_dataset
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.from_dataset import build_hierarchy
 from zerokin.hierarchy.naming import distinctive_names
 
 
@@ -236,3 +238,17 @@ def test_a_node_above_average_in_nothing_is_named_by_what_it_lacks():
     defaults = ["1.0", "1.1", "1.2", "1.3"]
     names = distinctive_names(nodes, Z, ["tail", "wings"], defaults)
     assert names == ["no tail", "1.1", "tail", "no tail (2)"]
+
+
+def test_the_defaults_are_two_branches_and_seed_0() -> None:
+    # Rows on a circle: which of them k-means groups depends on the seed.
+    angles = np.linspace(0, 2 * np.pi, 23, endpoint=False)
+    Z = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    plain = ClassHierarchy.from_semantics(Z)
+    said = ClassHierarchy.from_semantics(Z, 2, 0, method="kmeans")
+    other = ClassHierarchy.from_semantics(Z, 2, 1, method="kmeans")
+    layers = range(1, plain.n_layers + 1)
+    assert plain.sizes == said.sizes
+    assert all((plain.labels(k) == said.labels(k)).all() for k in layers)
+    assert any((plain.labels(k) != other.labels(k)).any() for k in layers)
+    assert build_hierarchy(load_dataset("critters")).sizes[0] == 60 // 2
