@@ -307,6 +307,22 @@ def test_a_variant_holds_its_part_still_and_chooses_the_others(name):
             assert {trial[param] for trial in trials} >= {change[param] for change in stage}
 
 
+def test_what_each_variant_holds_still():
+    flat, fixed = {"inference": "flat", "branching": 2}, {"beta": 0.0, "epsilon": 0.0}
+    assert {name: variant.fixed for name, variant in VARIANTS.items()} == {
+        "paper": {},
+        "paper-uncalibrated": {},
+        "paper-euclidean": {"distance": "euclidean"},
+        "paper-cosine": {"distance": "cosine"},
+        "paper-flat": flat,
+        "paper-baseline": flat | fixed,
+        "paper-residual": {"inference": "residual"},
+        "paper-fixed-e": fixed,
+        "paper-no-graph": {"epsilon": 0.0},
+        "paper-taxonomy": {"grouping": "taxonomy", "branching": 2},
+    }
+
+
 def test_variants_differ_in_their_part_alone():
     """Each answers as the estimator with that part changed does."""
     data = TrainingData(FEATURES, LABELS, UNIT_SEMANTICS)

@@ -21,6 +21,7 @@ from zerokin.projection import ProjectionLearner
 from zerokin.selection import staged_search
 from zerokin.selection.fitting import choose_parameters, with_taxonomy_of
 from zerokin.selection.method import Method, TrainingData, product_of
+from zerokin.selection.paper_space import STAGES as PAPER_STAGES
 from zerokin.selection.staged_search import Trial, search_stages, trial_key
 from zerokin.selection.zero_shot_space import (
     BY_TAXONOMY,
@@ -301,12 +302,15 @@ def test_every_stage_offers_what_is_there_already_and_nothing_out_of_range():
     )
 
 
-def test_the_stages_are_those_of_the_documentation():
+@pytest.mark.parametrize(
+    ("stages", "heading", "count"), [(STAGES, "stage", 5), (PAPER_STAGES, "stage of `paper`", 3)]
+)
+def test_the_stages_are_those_of_the_documentation(stages, heading, count):
     """Row by row: how many trials, and all values that are tried."""
     lines = ROWS.read_text(encoding="utf-8").splitlines()
-    start = lines.index("| stage | trials | what is tried |") + 2
-    assert len(STAGES) == 5
-    for stage, line in zip(STAGES, lines[start : start + 5], strict=True):
+    start = lines.index(f"| {heading} | trials | what is tried |") + 2
+    assert len(stages) == count
+    for stage, line in zip(stages, lines[start : start + count], strict=True):
         _, _, trials, tried, _ = (cell.strip() for cell in line.split("|"))
         assert int(trials) == len(stage)
         assert len({trial_key(change) for change in stage}) == len(stage)

@@ -348,3 +348,14 @@ def test_decision_function_is_pruned_as_predict_is():
     # Unpruned, other classes would win.
     flat = fitted(inference="flat", seen_penalty=0.05).decision_function(both)
     assert (flat.argmax(axis=1) != scores.argmax(axis=1)).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("epsilon", 1e6), ("gamma", 1e12), ("layer_decay", 4), ("semantic_variance", 1e4)],
+)
+def test_a_range_ends_where_it_says(name, most):
+    X, y, Z = np.eye(4), np.arange(4), np.eye(5)[:, :4] + 1
+    ZeroShotClassifier(feature_scaling="unit", **{name: most}).fit(X, y, semantics=Z)
+    with pytest.raises(InvalidInput, match=f"{name} must be a number from 0 to"):
+        ZeroShotClassifier(**{name: np.nextafter(most, np.inf)}).fit(X, y, semantics=Z)

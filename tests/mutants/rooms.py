@@ -77,5 +77,7 @@ ROOMS = {
             "hierarchy_alignment",
         ),
     ),
-    "selection": Room(("selection",), ("selection", "fitting", "evaluation", "ours_in_harness")),
+    "selection": Room(
+        ("selection",), ("selection", "fitting", "evaluation", "ours_in_harness", "paper_method")
+    ),
 }
