@@ -73,7 +73,7 @@ def read_with_network(
     dataset.images  # noqa: B018  refuses what is not images before anything is trained
     network, trained = own_learner(learner, finetune)
     if finetune or not hasattr(network, "network_"):
-        network.prepare(dataset, hierarchy if network.settings.mode != "classes" else None)
+        network.prepare(dataset, hierarchy if network.settings.has_superclasses else None)
     of_folds: list[Features] = []
     features: Features | FeatureFile
     if finetune:
