@@ -32,10 +32,9 @@ def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) ->
             f"{dataset.name} has {len(dataset.split.folds)} validation folds: a few-shot ablation "
             "needs exactly one, as mini-ImageNet has"
         )
-    used = {name for row in config.rows for name in row.networks}
-    for plan in config.networks:
-        if plan.name in used:
-            plan.learner(None, "cpu").check_episodes(dataset.fold(1, test_seen=0.0))
+    base = dataset.fold(1, test_seen=0.0)
+    for name in dict.fromkeys(name for row in config.rows for name in row.networks):
+        config.network(name).learner(None, "cpu").check_episodes(base)
     zero_shot = [row for row in config.rows if row.method in ZERO_SHOT]
     for row in zero_shot:
         refuse_without_semantics(dataset, row)
