@@ -12,6 +12,8 @@ import torch
 import zerokin
 from own_images import write_critter_folder
 from training_parts import EPISODES, SIDE, furthest, network, recipe, source, targets
+from zerokin.benchmark.ablation import zero_shot
+from zerokin.benchmark.ablation.config import parse_config
 from zerokin.benchmark.few_shot import draw_episodes
 from zerokin.benchmark.few_shot.peers.prototypical import Prototypical
 from zerokin.errors import InvalidInput
@@ -23,6 +25,7 @@ from zerokin.features.training import Recipe, Targets, train
 from zerokin.features.training.episode_sampler import EpisodeSampler, check_head
 from zerokin.features.training.rng import augmentation_generator
 from zerokin.features.training.run import TrainingRun
+from zerokin.recognizer import fit_recognizer
 
 SEED = 11
 
@@ -286,6 +289,34 @@ def test_images_that_fill_no_episode_are_refused_before_they_are_opened(
         learner(**given).fit(animals)
     if "class '" in line:
         assert repr(animals.classes.names[animals.seen[0]]) in str(refused.value)
+
+
+def test_folds_that_fill_no_episode_are_refused_before_anything_is_read(animals, monkeypatch):
+    def opened(*_, **__):
+        raise AssertionError("images are read")
+
+    monkeypatch.setattr("zerokin.recognizer.network_features.open_source", opened)
+    monkeypatch.setattr("zerokin.benchmark.ablation.feature_cache.open_source", opened)
+    line = "episodes of 6 classes are more than the . to learn from"
+    with pytest.raises(InvalidInput, match=line):
+        fit_recognizer(animals, learner=learner(episode_way=6), finetune=True, quiet=True)
+    network = {"backbone": "conv4", "weights": None, "mode": "prototypical"}
+    config = parse_config(
+        {
+            "networks": {"episodes": {**network, "recipe": {"episode_way": 6}}},
+            "rows": [{"name": "episodes", "networks": ["episodes"]}],
+        }
+    )
+    with pytest.raises(InvalidInput, match=line):
+        zero_shot.check(animals, config, validation_only=True)
+    with pytest.raises(AssertionError, match="images are read"):
+        fit_recognizer(
+            animals,
+            learner=learner(episode_way=6),
+            finetune=True,
+            fold_networks=False,
+            quiet=True,
+        )
 
 
 def test_processes_and_other_heads_are_refused():

@@ -77,6 +77,9 @@ def read_with_network(
     of_folds: list[Features] = []
     features: Features | FeatureFile
     if finetune:
+        numbers = range(1, 1 + len(dataset.split.folds) * fold_networks)
+        for part in (dataset, *(dataset.fold(number) for number in numbers)):
+            network.check_episodes(part)
         source = open_source(
             dataset.images,
             network.cache_size,

@@ -65,7 +65,7 @@ class PrototypicalHead(nn.Module):
         # In full precision, whatever the backbone computes in: distances are small differences.
         with torch.autocast(features.device.type, enabled=False):
             full = features.to(torch.promote_types(features.dtype, torch.float32))
-            shots, queries = full.unflatten(0, (self.way, each)).tensor_split([self.shots], dim=1)
+            shots, queries = full.reshape(self.way, each, -1).tensor_split([self.shots], dim=1)
             prototypes = shots.mean(dim=1)
             # −‖q − c‖² less −‖q‖², which is the same for all classes.
             logits = 2 * queries.flatten(0, 1) @ prototypes.T - prototypes.square().sum(dim=1)
