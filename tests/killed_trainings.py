@@ -15,7 +15,7 @@ from pathlib import Path
 import accelerate  # noqa: F401  # slow, as is the next: once, not in every training
 import torch._dynamo  # noqa: F401
 
-from training_parts import epochs_seen, network, recipe, source, targets
+from training_parts import EPISODES, epochs_seen, network, recipe, source, targets
 from zerokin.features.input import ImageSource
 from zerokin.features.networks import save_weights
 from zerokin.features.training import checkpoint, run, train
@@ -52,6 +52,14 @@ SCENARIOS = {
     "apply_cutmix": ({"recipe": {"cutmix_prob": 0.7, "rotation_weight": 0.5}}, ("batch", 8)),
     "mixed": (
         {"recipe": {"manifold_mixup": 2.0, "rotation_weight": 0.5, "restart_epochs": 2}},
+        ("batch", 8),
+    ),
+    "episodes": (
+        {
+            "recipe": {**EPISODES, "ema_decay": 0.9},
+            "network": {"head": "prototypical", "dropout": 0.3},
+            "resident": False,
+        },
         ("batch", 8),
     ),
     "no checkpoint yet": ({}, ("batch", 2)),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
 
 import zerokin
@@ -103,6 +105,59 @@ def test_rows_are_what_the_evaluation_says_of_the_networks_features(folder, tmp_
     assert table.headings[1:] == ["validation, 1-shot", "validation, 3-shot", *test]
     assert table.lines[-1][2] == f"{expected.selection['validation']:.1f}"
     assert [line[0] for line in table.lines] == ["shots", "no shots", "superclasses"]
+
+
+def configured(rows, **episodes):
+    """Return rows of the configuration of mini-ImageNet on small networks of its modes."""
+    path = Path(__file__).parents[1] / "configs" / "mini-imagenet" / "few-shot.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    small = {"backbone": "conv4", "options": {"width": 4}, "tta_crops": 0}
+    quick = {"epochs": 1, "batch_size": 16, "initial_image_size": None}
+    networks = {}
+    for name, plan in content["networks"].items():
+        recipe = {**plan.get("recipe", {}), **quick}
+        if "episode_way" in recipe:
+            recipe |= episodes
+        # What is like another has its backbone.
+        networks[name] = {**plan, **({} if "like" in plan else small), "recipe": recipe}
+    defaults = content["defaults"] | {"image_size": SIDE}
+    defaults["recipe"] |= {"image_size": SIDE}
+    content |= {"networks": networks, "defaults": defaults, "shots": [2], "episodes": 7}
+    return parse_config({**content, "cache_size": SIDE}).only(rows)
+
+
+def test_configured_rows_on_episodes_and_the_lstm_chain_run(folder, tmp_path):
+    rows = ["*episodes: prototypical", "*CNN-RNN: shots"]
+    config = configured(rows, episode_way=5, episode_shots=2, episode_queries=3)
+    modes = {
+        name: config.network(name).settings["mode"] for row in config.rows for name in row.networks
+    }
+    assert modes == {
+        **dict.fromkeys(("simple-cnn-rnn", "wrn-cnn-rnn"), "cnn-rnn"),
+        **dict.fromkeys(
+            ("simple-episodes", "simple-episodes-1-shot", "resnet12-episodes"), "prototypical"
+        ),
+    }
+    measured = run_ablation(folder, config, tmp_path, device="cpu", tune=False, quiet=True)
+    found = {row["method"]: row["metrics"]["top1"] for row in measured}
+    assert set(found) == {row.name for row in config.rows}
+    assert all(20 < accuracy <= 100 for accuracy in found.values())  # of five colors
+
+
+def test_episodes_that_cannot_be_drawn_are_refused_before_any_training(folder, tmp_path):
+    rows = ["Simple, class labels: shots", "Simple, episodes: prototypical"]
+    with pytest.raises(InvalidInput, match="episodes of 9 classes are more than the 8"):
+        next(run_ablation(folder, configured(rows, episode_way=9), tmp_path, device="cpu"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_network_of_episodes_teaches_nobody():
+    networks = {
+        "episodes": {"mode": "prototypical", "recipe": {"episode_way": 3}},
+        "taught": {"mode": "classes", "teacher": "episodes", "recipe": {"distillation": 0.5}},
+    }
+    with pytest.raises(InvalidInput, match="network taught: teacher episodes learns from episodes"):
+        parse_config({**CONFIG, "networks": networks, "rows": []})
 
 
 def test_validation_says_nothing_of_test_classes(folder, tmp_path, monkeypatch):

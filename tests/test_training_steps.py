@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from training_parts import network, pixels, recipe, source, targets
+from training_parts import EPISODES, network, pixels, recipe, source, targets
 from zerokin.features.input import Augmentation, open_source, training_view
 from zerokin.features.input.augmentation import apply_transform
 from zerokin.features.training.rng import augmentation_generator
@@ -24,8 +25,11 @@ RECIPES = [
     {"cutmix_prob": 1.0, "rotation_weight": 0.5},
     {"manifold_mixup": 2.0, "rotation_weight": 0.5, "label_smoothing": 0.1},
 ]
+HEADS = ["cnn-rnn", "superclass-heads", "end-to-end"]
+EPISODIC = (EPISODES, "prototypical")
+ON_CPUS = [*product(RECIPES, HEADS), EPISODIC]
 # On CPUs AdamW counts its steps in tensors there, and reads them.
-ON_GPUS = [*RECIPES, {"optimizer": "adamw"}]
+ON_GPUS = [*product([*RECIPES, {"optimizer": "adamw"}], HEADS), EPISODIC]
 ROWS = np.array([3, 17, 8, 1, 20, 11])
 
 
@@ -59,8 +63,7 @@ def prepared(settings, device="cpu", head="cnn-rnn"):
     return step
 
 
-@pytest.mark.parametrize("settings", RECIPES)
-@pytest.mark.parametrize("head", ["cnn-rnn", "superclass-heads", "end-to-end"])
+@pytest.mark.parametrize(("settings", "head"), ON_CPUS)
 def test_no_step_asks_a_tensor_for_a_number(settings, head):
     step = prepared(recipe(**settings), head=head)
     with Operators() as operators:
@@ -71,8 +74,7 @@ def test_no_step_asks_a_tensor_for_a_number(settings, head):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
-@pytest.mark.parametrize("settings", ON_GPUS)
-@pytest.mark.parametrize("head", ["cnn-rnn", "superclass-heads", "end-to-end"])
+@pytest.mark.parametrize(("settings", "head"), ON_GPUS)
 def test_no_step_waits_for_the_gpu(settings, head):
     step = prepared(recipe(**settings), "cuda", head)
     torch.cuda.set_sync_debug_mode("error")

@@ -9,13 +9,20 @@ import torch
 from torch import nn
 
 from zerokin.features.input import open_source
-from zerokin.features.networks import FeatureNetwork, HierarchyHead, SemanticHead
+from zerokin.features.networks import (
+    FeatureNetwork,
+    HierarchyHead,
+    PrototypicalHead,
+    SemanticHead,
+)
 from zerokin.features.networks.backbone import IMAGENET, Backbone
 from zerokin.features.training import Recipe, Targets
 
 CLASSES = 4
 SIDE = 16
 PARENTS = np.array([0, 0, 1, 1])
+EPISODES = {"episode_way": 3, "episode_shots": 1, "episode_queries": 1}
+"""Of a recipe that draws episodes of six images: as many as its batches have."""
 
 
 def labels(n):
@@ -58,6 +65,9 @@ def network(*, dropout=0.0, head="cnn-rnn", normalized=True, seed=0):
             semantics = np.eye(CLASSES)
             above = np.stack([semantics[k == PARENTS].mean(axis=0) for k in (0, 1)])
             return FeatureNetwork(backbone, SemanticHead(8, semantics, [above], map_channels=8))
+        if head == "prototypical":
+            way, shots = EPISODES["episode_way"], EPISODES["episode_shots"]
+            return FeatureNetwork(backbone, PrototypicalHead(8, way, shots))
         return FeatureNetwork(backbone, HierarchyHead(8, CLASSES, [2], hidden=5, mode=head))
 
 

@@ -21,14 +21,17 @@ from zerokin.features.network_settings import Mode, NetworkSettings
 from zerokin.features.networks import (
     FeatureNetwork,
     HierarchyHead,
+    PrototypicalHead,
     SemanticHead,
     create_backbone,
 )
 from zerokin.features.networks.backbone import Backbone
+from zerokin.features.networks.network import Head
 from zerokin.features.reading import View, read_all
 from zerokin.features.serialization import read_features, write_features
 from zerokin.features.start_weights import StartWeights
 from zerokin.features.training.distillation import check_teacher
+from zerokin.features.training.episode_sampler import check_episodes
 from zerokin.features.training.fingerprint import RANDOM, weights_digest
 from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
@@ -98,6 +101,7 @@ class FeatureLearner:
         check_arguments(self._parameter_ranges, recipe=recipe, device=device)
         self.settings = NetworkSettings(backbone=backbone, mode=mode, **settings)
         self.recipe = recipe or Recipe()
+        self.recipe.check_mode(mode)
         chosen_device(device)  # refuses what cannot be had; which GPU is asked again when needed
         self.device = device
 
@@ -152,6 +156,7 @@ class FeatureLearner:
             taught_by = teacher.network_  # kept where a learner teaches itself anew
         self.prepare(dataset, hierarchy)
         check_teacher(self.network_, self.recipe, taught_by)
+        self.check_episodes(dataset)
         if self.recipe.epochs == 0:
             return self
         source = source or self._open(dataset.images, quiet=quiet)
@@ -185,6 +190,10 @@ class FeatureLearner:
         )
         start.mix_in()
         return self
+
+    def check_episodes(self, dataset: Dataset) -> None:
+        """Refuse a recipe whose episodes the training images of a data set cannot fill."""
+        check_episodes(dataset.training_labels(), self.recipe, dataset.classes.names)
 
     def prepare(self, dataset: Dataset, hierarchy: ClassHierarchy | None = None) -> FeatureLearner:
         """Make the network for a data set without training it."""
@@ -250,14 +259,18 @@ class FeatureLearner:
     def _superclasses(self, dataset: Dataset) -> ClassHierarchy | None:
         settings = self.settings
         clustered = settings.grouping != "taxonomy"
-        if settings.mode == "classes":
+        if not settings.has_superclasses:
             return None
         if clustered and len(dataset.classes) < settings.branching**2:
             return None
         return build_hierarchy(dataset, settings.grouping, branching=settings.branching)
 
-    def _head(self, backbone: Backbone, dataset: Dataset) -> HierarchyHead | SemanticHead:
+    def _head(self, backbone: Backbone, dataset: Dataset) -> Head:
         settings, tree = self.settings, self.hierarchy_
+        if self.recipe.episode_way is not None:
+            return PrototypicalHead(
+                backbone.d_f, self.recipe.episode_way, self.recipe.episode_shots
+            )
         if settings.mode == "end-to-end":
             layers = [] if tree is None else range(1, tree.n_layers + 1)
             return SemanticHead(

@@ -31,6 +31,10 @@ class NetworkFile(NetworkSettings):
 
     recipe: Recipe = field(default_factory=Recipe)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.recipe.check_mode(self.mode)
+
 
 @dataclass(frozen=True)
 class NetworkPlan:

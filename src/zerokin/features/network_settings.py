@@ -21,7 +21,7 @@ MOST = 1_000_000
 READ_ALONE = ("image_size", "tta_flip", "tta_crops", "start_interpolation")
 """Settings that say how features are read off a network once it is trained."""
 
-Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end"]
+Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end", "prototypical"]
 
 
 @accept_old_names(NETWORK)
@@ -36,7 +36,9 @@ class NetworkSettings(Declared):
     mode
         ``"cnn-rnn"``: classes, and superclasses through the paper's LSTM chain;
         ``"superclass-heads"``: a linear head for each layer instead; ``"classes"``: classes alone;
-        ``"end-to-end"``: features projected to the semantics of every layer.
+        ``"end-to-end"``: features projected to the semantics of every layer; ``"prototypical"``:
+        episodes of a few classes with a few shots (Snell et al. 2017), neither semantics nor
+        superclasses; the recipe's ``episode_way`` says how many.
     branching, grouping
         Of the hierarchy, where none is given: ``"kmeans"``, ``"agglomerative"`` or ``"taxonomy"``.
     hidden, input_scaling, auxiliary_heads
@@ -89,6 +91,11 @@ class NetworkSettings(Declared):
                 f"chained puts the LSTM chain on mode 'end-to-end': leave it out of {self.mode!r}"
             )
         check_backbone(self.backbone, self.weights)
+
+    @property
+    def has_superclasses(self) -> bool:
+        """Whether superclasses are learned beside classes."""
+        return self.mode not in ("classes", "prototypical")
 
     def reading(self) -> str:
         """Return how features are read, where that is not the default.

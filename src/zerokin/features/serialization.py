@@ -16,11 +16,13 @@ from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.networks import (
     FeatureNetwork,
     HierarchyHead,
+    PrototypicalHead,
     SemanticHead,
     create_backbone,
     read_weights,
     save_weights,
 )
+from zerokin.features.networks.network import Head
 from zerokin.features.networks.weight_files import load_weights
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch
@@ -112,7 +114,9 @@ def read_features(
     return learner
 
 
-def _described(head: HierarchyHead | SemanticHead) -> dict[str, Any]:
+def _described(head: Head) -> dict[str, Any]:
+    if isinstance(head, PrototypicalHead):
+        return {"kind": head.mode, "way": head.way, "shots": head.shots}
     if isinstance(head, SemanticHead):
         sizes = [len(head.get_buffer(f"prototypes_{n}")) for n in range(len(head.projections))]
         return {
@@ -134,8 +138,10 @@ def _described(head: HierarchyHead | SemanticHead) -> dict[str, Any]:
     }
 
 
-def _made(about: dict[str, Any], d_f: int, channels: int) -> HierarchyHead | SemanticHead:
+def _made(about: dict[str, Any], d_f: int, channels: int) -> Head:
     """Make a head whose weights are still to come."""
+    if about["kind"] == PrototypicalHead.mode:
+        return PrototypicalHead(d_f, way=int(about["way"]), shots=int(about["shots"]))
     seen, *layers = (int(size) for size in about["sizes"])
     for size in (seen, *layers, int(about.get("d_z", 1)), int(about.get("hidden", 1))):
         if not 1 <= size <= MOST:

@@ -73,10 +73,13 @@ def read_with_network(
     dataset.images  # noqa: B018  refuses what is not images before anything is trained
     network, trained = own_learner(learner, finetune)
     if finetune or not hasattr(network, "network_"):
-        network.prepare(dataset, hierarchy if network.settings.mode != "classes" else None)
+        network.prepare(dataset, hierarchy if network.settings.has_superclasses else None)
     of_folds: list[Features] = []
     features: Features | FeatureFile
     if finetune:
+        numbers = range(1, 1 + len(dataset.split.folds) * fold_networks)
+        for part in (dataset, *(dataset.fold(number) for number in numbers)):
+            network.check_episodes(part)
         source = open_source(
             dataset.images,
             network.cache_size,

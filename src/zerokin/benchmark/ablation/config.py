@@ -217,6 +217,10 @@ def _check_teacher(plan: NetworkPlan) -> None:
     share = Recipe.from_dict(plan.recipe).distillation
     if share and plan.teacher is None:
         raise InvalidInput(f"distillation {share} needs a teacher: name a network before it")
+    if plan.teacher is not None and plan.teacher.settings.get("mode") == "prototypical":
+        raise InvalidInput(
+            f"teacher {plan.teacher.name} learns from episodes and names no class: take another"
+        )
     if plan.teacher is not None and not share:
         raise InvalidInput(
             "there is a teacher, but distillation is 0: set it in the recipe to the teacher's "

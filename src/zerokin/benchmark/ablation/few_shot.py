@@ -10,7 +10,10 @@ import numpy as np
 from zerokin.benchmark.ablation.config import AblationConfig, RowPlan
 from zerokin.benchmark.ablation.feature_cache import Files, Readings, joined_readings
 from zerokin.benchmark.ablation.methods import ZERO_SHOT
-from zerokin.benchmark.ablation.zero_shot import refuse_without_semantics
+from zerokin.benchmark.ablation.zero_shot import (
+    refuse_unfilled_episodes,
+    refuse_without_semantics,
+)
 from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
 from zerokin.benchmark.few_shot.evaluation import EpisodePlan, FewShotEvaluation
 from zerokin.benchmark.few_shot.selection import choose_on_episodes
@@ -32,6 +35,7 @@ def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) ->
             f"{dataset.name} has {len(dataset.split.folds)} validation folds: a few-shot ablation "
             "needs exactly one, as mini-ImageNet has"
         )
+    refuse_unfilled_episodes([dataset.fold(1, test_seen=0.0)], config)
     zero_shot = [row for row in config.rows if row.method in ZERO_SHOT]
     for row in zero_shot:
         refuse_without_semantics(dataset, row)

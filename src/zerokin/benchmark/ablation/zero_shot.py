@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from zerokin.benchmark.ablation.config import AblationConfig, RowPlan
@@ -24,6 +25,8 @@ GOALS: tuple[Goal, ...] = ("pure", "generalized")
 def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) -> None:
     """Refuse data that could not be measured once networks are trained."""
     refuse_without_folds(dataset)
+    numbers = range(1, len(dataset.split.folds) + 1)
+    refuse_unfilled_episodes((dataset.fold(k, seed=config.seeds[0]) for k in numbers), config)
     for row in config.rows:
         refuse_without_semantics(dataset, row)
     if not validation_only:
@@ -45,6 +48,15 @@ def measured_settings(dataset: Dataset) -> tuple[Setting, ...]:
     """
     unseen: Setting = "standard" if dataset.split_name == "standard" else "pure"
     return (unseen, "generalized") if len(dataset.split.test_seen) else (unseen,)
+
+
+def refuse_unfilled_episodes(trained_on: Iterable[Dataset], config: AblationConfig) -> None:
+    """Refuse networks whose episodes cannot be filled by the images that they will learn from."""
+    names = dict.fromkeys(name for row in config.rows for name in row.networks)
+    learners = [config.network(name).learner(None, "cpu") for name in names]
+    for dataset in trained_on:
+        for learner in learners:
+            learner.check_episodes(dataset)
 
 
 def refuse_without_semantics(dataset: Dataset, row: RowPlan) -> None:

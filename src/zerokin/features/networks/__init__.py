@@ -8,6 +8,7 @@ from zerokin.features.networks.hierarchy_head import HierarchyHead
 from zerokin.features.networks.losses import hierarchy_loss, semantic_loss
 from zerokin.features.networks.lstm_cell import TwoStepLSTM, lstm_step
 from zerokin.features.networks.network import FeatureNetwork
+from zerokin.features.networks.prototypical_head import PrototypicalHead
 from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.features.networks.weight_files import read_weights, save_weights
 
@@ -18,6 +19,7 @@ __all__ = [
     "HeadOutputs",
     "HierarchyHead",
     "Normalization",
+    "PrototypicalHead",
     "SemanticHead",
     "TwoStepLSTM",
     "create_backbone",

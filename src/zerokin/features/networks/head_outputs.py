@@ -13,7 +13,7 @@ class HeadOutputs(NamedTuple):
     Parameters
     ----------
     classes
-        Seen classes, (B, p).
+        Seen classes, (B, p); of a `PrototypicalHead`, an episode's queries and classes, (W · Q, W).
     layers
         Superclass layers 1, 2, …, (B, r_l) each.
     auxiliary

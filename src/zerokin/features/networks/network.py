@@ -10,7 +10,10 @@ from zerokin.errors import InvalidInput
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.head_outputs import HeadOutputs
 from zerokin.features.networks.hierarchy_head import HierarchyHead
+from zerokin.features.networks.prototypical_head import PrototypicalHead
 from zerokin.features.networks.semantic_head import Matrix, SemanticHead
+
+Head = HierarchyHead | SemanticHead | PrototypicalHead
 
 
 class FeatureNetwork(nn.Module):
@@ -34,7 +37,7 @@ class FeatureNetwork(nn.Module):
     (torch.Size([2, 10]), torch.Size([2, 64]))
     """
 
-    def __init__(self, backbone: Backbone, head: HierarchyHead | SemanticHead) -> None:
+    def __init__(self, backbone: Backbone, head: Head) -> None:
         super().__init__()
         if backbone.d_f != head.d_f:
             raise InvalidInput(

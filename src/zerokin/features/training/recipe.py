@@ -38,6 +38,9 @@ LATER: dict[str, Any] = {
     "resize_stages": None,
     "restart_epochs": None,
     "restart_decay": 1.0,
+    "episode_way": None,
+    "episode_shots": 5,
+    "episode_queries": 15,
 }
 """Options that recipes did not always have, with the values that change nothing."""
 
@@ -52,7 +55,12 @@ class Recipe(Declared):
     epochs
         Passes over the training images.
     batch_size
-        Images of a step, over all processes and accumulated parts together.
+        Images of a step, over all processes and accumulated parts together; episodes have a size
+        of their own.
+    episode_way, episode_shots, episode_queries
+        Episodes of mode prototypical (Snell et al. 2017): a step learns from so many classes,
+        with so many images of each to make its prototype and so many to name. An epoch has as
+        many episodes as have the number of training images. None for batches, in other modes.
     lr
         Learning rate of the backbone.
     head_multiplier
@@ -135,6 +143,9 @@ class Recipe(Declared):
 
     epochs: Annotated[int, Integer(0)] = 12
     batch_size: Count = 64
+    episode_way: Annotated[int, Integer(2)] | None = None
+    episode_shots: Count = 5
+    episode_queries: Count = 15
     lr: Positive = 0.002
     head_multiplier: Positive = 10.0
     optimizer: Optimizer = "sgd"
@@ -175,6 +186,7 @@ class Recipe(Declared):
             )
         self.check_growth(self.image_size)
         self._check_restarts()
+        self._check_episodes()
 
     def _check_restarts(self) -> None:
         if self.restart_epochs is None:
@@ -188,6 +200,36 @@ class Recipe(Declared):
             raise InvalidInput(
                 f"warmup {self.warmup} must end before the first restart, after "
                 f"{self.restart_epochs} epochs"
+            )
+
+    def _check_episodes(self) -> None:
+        if self.episode_way is None:
+            for name in ("episode_shots", "episode_queries"):
+                if (value := getattr(self, name)) != LATER[name]:
+                    raise InvalidInput(f"{name} {value} needs episode_way, such as 20")
+            return
+        for name in ("cutmix_prob", "manifold_mixup", "rotation_weight", "distillation"):
+            if value := getattr(self, name):
+                raise InvalidInput(
+                    f"{name} {value} is for batches with class labels, not for episodes: set it to "
+                    "0, or leave out episode_way"
+                )
+        if self.accumulation > 1:
+            raise InvalidInput(
+                f"accumulation {self.accumulation} would cut up episodes: set it to 1, or lower "
+                "episode_way"
+            )
+
+    def check_mode(self, mode: str) -> None:
+        """Refuse episodes in a mode that does not learn from them, and their lack in the other."""
+        if mode == "prototypical" and self.episode_way is None:
+            raise InvalidInput(
+                "mode 'prototypical' learns from episodes: set episode_way in the recipe, such as "
+                "20"
+            )
+        if mode != "prototypical" and self.episode_way is not None:
+            raise InvalidInput(
+                f"episode_way {self.episode_way} needs the mode prototypical: it is {shown(mode)}"
             )
 
     def check_growth(self, image_size: int | None) -> None:

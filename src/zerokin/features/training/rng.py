@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-ORDER, AUGMENTATION, DROPOUT, CUTMIX, MIXUP = 0, 1, 2, 3, 4
+ORDER, AUGMENTATION, DROPOUT, CUTMIX, MIXUP, EPISODE = 0, 1, 2, 3, 4, 5
 CPU = torch.device("cpu")
 
 
@@ -34,6 +34,11 @@ def cutmix_generator(*, seed: int, step: int) -> torch.Generator:
 def mixup_rng(*, seed: int, step: int) -> np.random.Generator:
     """Return the generator from which a step's manifold mixup is drawn."""
     return np.random.default_rng([seed, MIXUP, step])
+
+
+def episode_rng(*, seed: int, step: int) -> np.random.Generator:
+    """Return the generator from which a step's episode is drawn."""
+    return np.random.default_rng([seed, EPISODE, step])
 
 
 def seed_dropout(

@@ -26,6 +26,7 @@ from zerokin.features.training.display import TrainingDisplay
 from zerokin.features.training.distillation import Teacher, check_teacher
 from zerokin.features.training.distributed import leading, make_accelerator
 from zerokin.features.training.ema import WeightEMA
+from zerokin.features.training.episode_sampler import EpisodeSampler, check_head
 from zerokin.features.training.fingerprint import fingerprint, refuse_other
 from zerokin.features.training.log import NAME as LOG
 from zerokin.features.training.log import TrainingLog
@@ -67,14 +68,9 @@ class TrainingRun:
         self.device: torch.device = self.accelerator.device
         self.leads: bool = self.accelerator.is_main_process
         self.processes: int = self.accelerator.num_processes
-        self.sampler = BatchSampler(
-            len(source),
-            batch_size=recipe.batch_size,
-            seed=recipe.seed,
-            parts=recipe.accumulation,
-            processes=self.processes,
-            process=self.accelerator.process_index,
-        )
+        check_head(network.head, recipe, processes=self.processes)
+        self.episode_labels: Labels | None = None
+        self.sampler = self._sampler(targets)
         self.steps_per_epoch = self.sampler.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
         image_size = recipe.image_size or network.backbone.input_size
@@ -100,6 +96,22 @@ class TrainingRun:
         self.progress = Progress()
         self.compact = False
         self.kept: dict[str, Tensor] = {}
+
+    def _sampler(self, targets: Targets) -> BatchSampler:
+        """Return what draws the images of a step."""
+        if self.recipe.episode_way is not None:
+            episodes = EpisodeSampler(targets.classes, self.recipe)
+            places = torch.from_numpy(episodes.labels).to(self.device)
+            self.episode_labels = Labels(places, places.new_zeros((len(places), 0)))
+            return episodes
+        return BatchSampler(
+            len(self.source),
+            batch_size=self.recipe.batch_size,
+            seed=self.recipe.seed,
+            parts=self.recipe.accumulation,
+            processes=self.processes,
+            process=self.accelerator.process_index,
+        )
 
     def resume(self) -> None:
         """Go on from the checkpoint in the folder, if there is one."""
@@ -287,7 +299,9 @@ class TrainingRun:
         taught = None if self.teacher is None else self.teacher(batch.view, shares)
         with nullcontext() if last else self.accelerator.no_sync(self.shared):
             outputs = self.shared(batch.view, shares)
-            labels = Labels(self.targets.classes[index], self.targets.layers[index])
+            labels = self.episode_labels or Labels(
+                self.targets.classes[index], self.targets.layers[index]
+            )
             share = batch.others_share()
             others = (
                 None if share is None else (share, Labels(*(neighbors(given) for given in labels)))
