@@ -112,9 +112,7 @@ def test_latem_moves_the_map_that_scored(d_z):
                 for c in range(6):
                     if c != label and 1 + highest[c] - highest[label] > 0:
                         share = 1 / 5 / len(batch)
-                        slope[each[:, c].argmax()] += share * np.outer(
-                            training.F[n], training.S[c]
-                        )
+                        slope[each[:, c].argmax()] += share * np.outer(training.F[n], training.S[c])
                         slope[each[:, label].argmax()] -= share * np.outer(
                             training.F[n], training.S[label]
                         )

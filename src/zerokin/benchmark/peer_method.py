@@ -1,4 +1,4 @@
-"""Peers in the harness: what ours is offered they are offered, and they choose on the same folds."""
+"""Peers in the harness: offered what ours is, and chosen on the same folds."""
 
 from __future__ import annotations
 

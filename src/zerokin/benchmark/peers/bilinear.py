@@ -39,7 +39,7 @@ def rank_by_gradients(
     n_epochs: int,
     decay: float,
 ) -> NDArray[np.float64]:
-    """Return W (d_f, d_z) after stochastic gradient descent from zero: see `rank_by_latent_maps`."""
+    """Return W (d_f, d_z) after gradient descent from zero: see `rank_by_latent_maps`."""
     return rank_by_latent_maps(
         training,
         gradient,

@@ -43,10 +43,10 @@ class CMT(Peer):
         "Socher, Ganjoo, Manning & Ng, Zero-Shot Learning Through Cross-Modal Transfer, NIPS 2013"
     )
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
-        "learning_rate": (3e-4, 1e-3, 3e-3),
-        "decay": (1e-5, 1e-4),
+        "learning_rate": (1e-3, 3e-3),
+        "decay": (1e-5, 1e-4, 1e-3),
     }
-    learning_rate: Annotated[float, Real(0, 10, closed="right")] = 1e-3
+    learning_rate: Annotated[float, Real(0, 10, closed="right")] = 3e-3
     decay: Annotated[float, Real(0, 1e6)] = 1e-4
     n_hidden: Annotated[int, Integer(1, 1_000_000)] = 128
     n_epochs: Epochs = 10

@@ -48,11 +48,11 @@ class LatEm(Peer):
         "Xian, Akata, Sharma, Nguyen, Hein & Schiele, Latent Embeddings for Zero-Shot "
         "Classification, CVPR 2016"
     )
-    grid: ClassVar[Mapping[str, Sequence[float]]] = {"n_maps": (2, 4), "decay": (1e-5, 1e-4, 1e-3)}
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {"n_maps": (2, 4), "decay": (3e-5, 1e-4, 3e-4)}
     n_maps: Count = 2
     decay: Decay = 1e-4
-    learning_rate: LearningRate = 30.0
-    n_epochs: Epochs = 10
+    learning_rate: LearningRate = 100.0
+    n_epochs: Epochs = 20
 
     def learn(self, training: TrainingSet) -> None:
         self.W_ = rank_by_latent_maps(

@@ -50,10 +50,10 @@ class SSE(Peer):
         "Zhang & Saligrama, Zero-Shot Learning via Semantic Similarity Embedding, ICCV 2015"
     )
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
-        "decay": (1e-6, 1e-5),
-        "gamma": (0.03, 0.1, 0.3),
+        "decay": (1e-7, 1e-6),
+        "gamma": (0.3, 1.0, 3.0),
     }
-    gamma: RidgeWeight = 0.1
+    gamma: RidgeWeight = 1.0
     decay: Decay = 1e-6
     learning_rate: Annotated[float, Real(0, 10, closed="right")] = 0.1
     n_steps: Count = 100
