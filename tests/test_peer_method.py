@@ -105,12 +105,12 @@ def test_rows_and_tables_say_how_many_settings_were_compared():
     evaluation = Evaluation(made_dataset(), method, quiet=True)
     rows = [evaluation.run(setting)[0].as_dict() for setting in ("pure", "generalized")]
     # The correction's weight 0 is the uncorrected fit at the default neighbors, tried before.
-    assert [row["selection"]["tried"] for row in rows] == [72 + 12 - 1] * 2
+    assert [row["selection"]["tried"] for row in rows] == [72 + 18 - 1] * 2
     alone = Evaluation(made_dataset(), method, quiet=True).run("generalized")[0]
-    assert alone.selection["tried"] == 83
+    assert alone.selection["tried"] == 89
     headings, lines = comparison_lines(rows)
     assert headings[:2] == ["method", "tried"]
-    assert lines[0][:2] == ["ridge-s2f", "83"]
+    assert lines[0][:2] == ["ridge-s2f", "89"]
 
 
 def test_a_better_correction_of_hubs_is_chosen():

@@ -24,6 +24,8 @@ from zerokin.selection.method import (
 )
 
 SEMANTIC_NORMALIZATIONS = ("unit", "centered")
+PEER_HUB_WEIGHTS = (*HUB_WEIGHTS, 0.5, 0.7)
+"""Of regressions onto semantics, hubs are stronger than ours: validation classes ask for more."""
 
 
 class PeerMethod(Method):
@@ -52,7 +54,7 @@ class PeerMethod(Method):
         fits = product_of(
             feature_scaling=FEATURE_NORMALIZATIONS, semantics=SEMANTIC_NORMALIZATIONS, **peer.grid
         )
-        self.stages = (fits, product_of(hub_weight=HUB_WEIGHTS, hub_neighbors=HUB_NEIGHBORS))
+        self.stages = (fits, product_of(hub_weight=PEER_HUB_WEIGHTS, hub_neighbors=HUB_NEIGHBORS))
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; those that differ in the hubness correction alone share the fit."""

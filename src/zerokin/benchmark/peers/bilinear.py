@@ -40,7 +40,7 @@ def rank_by_gradients(
     decay: float,
 ) -> NDArray[np.float64]:
     """Return W (d_f, d_z) after gradient descent from zero: see `rank_by_latent_maps`."""
-    return rank_by_latent_maps(
+    found: NDArray[np.float64] = rank_by_latent_maps(
         training,
         gradient,
         learning_rate=learning_rate,
@@ -48,6 +48,7 @@ def rank_by_gradients(
         decay=decay,
         n_maps=1,
     )[0]
+    return found
 
 
 def rank_by_latent_maps(
