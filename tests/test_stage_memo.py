@@ -142,3 +142,22 @@ def test_bytes_are_found_inside_whatever_holds_them():
     nested.itself = nested
     assert count_bytes(nested) == one.nbytes + other.nbytes
     assert count_bytes([3, "text", 2.5, True, None]) == 0
+
+
+def test_what_a_result_caches_later_counts_from_the_next_trial_on():
+    class Growing:
+        def __init__(self, array):
+            self.array = array
+
+    data = np.ones(700)
+    memo = Memo(max_bytes=3 * data.nbytes)
+    memo.start_trial()
+    grown = memo(Growing, data)
+    assert memo.nbytes == data.nbytes
+    grown.cached = np.ones(1400)
+    memo.start_trial()
+    assert memo.nbytes == 3 * data.nbytes
+    memo.start_trial()
+    memo(double, data)
+    assert memo(Growing, data) is not grown  # the bound holds for what it caches, too
+    assert memo.nbytes == 2 * data.nbytes

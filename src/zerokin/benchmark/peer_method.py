@@ -1,16 +1,21 @@
-"""Peers in the harness: the same normalizations on offer, the same folds to choose on."""
+"""Peers in the harness: offered what ours is, and chosen on the same folds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.peer import Peer
-from zerokin.features.scaler import FeatureScaler, unit_length
+from zerokin.benchmark.peers.training_set import Samples, TrainingSet
+from zerokin.classifiers.hubness import mean_of_nearest
+from zerokin.features.scaler import unit_length
 from zerokin.selection.method import (
     FEATURE_NORMALIZATIONS,
+    HUB_NEIGHBORS,
+    HUB_WEIGHTS,
     Method,
     Params,
     Scorer,
@@ -19,49 +24,107 @@ from zerokin.selection.method import (
 )
 
 SEMANTIC_NORMALIZATIONS = ("unit", "centered")
+PEER_HUB_WEIGHTS = (*HUB_WEIGHTS, 0.5, 0.7)
+"""Of regressions onto semantics, hubs are stronger than ours: validation classes ask for more."""
 
 
 class PeerMethod(Method):
-    """A published method with its grid, over every normalization of features and semantics.
+    """A published method with its grid, every normalization, and the hubness correction.
 
-    The normalization is chosen at the peer's default hyper-parameters, then the grid is tried with
-    it.
+    The grid is tried with every normalization of features and semantics; then scores of the best
+    are corrected for hubness. What trials share is fitted once.
+
+    Parameters
+    ----------
+    peer
+        The method.
     """
 
     def __init__(self, peer: type[Peer]) -> None:
         self.peer = peer
         self.name = peer.name
-        normalizations = product_of(
-            feature_scaling=FEATURE_NORMALIZATIONS, semantics=SEMANTIC_NORMALIZATIONS
-        )
         self.defaults = {
             "feature_scaling": "unit",
             "semantics": "unit",
             **{name: getattr(peer(), name) for name in peer.grid},
+            "hub_weight": 0.0,
+            "hub_neighbors": 3,
         }
-        self.stages = (normalizations, product_of(**peer.grid))
+        # Neighbors in this order share the factorizations of their features.
+        fits = product_of(
+            feature_scaling=FEATURE_NORMALIZATIONS, semantics=SEMANTIC_NORMALIZATIONS, **peer.grid
+        )
+        self.stages = (fits, product_of(hub_weight=PEER_HUB_WEIGHTS, hub_neighbors=HUB_NEIGHBORS))
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
-        """Fit every trial, normalizing features once for each normalization."""
-        seen = np.unique(data.labels)
+        """Fit every trial; those that differ in the hubness correction alone share the fit."""
+        run = data.memo
         for params in trials:
-            data.memo.start_trial()
-            normalizer, F, _ = data.scale_features(params["feature_scaling"])
-            Z = normalized_semantics(data.semantics, seen, params["semantics"])
+            run.start_trial()
+            normalizer, F, means = data.scale_features(params["feature_scaling"])
+            Z = run(normalize_semantics, data.semantics, data.labels, params["semantics"])
+            samples = run(Samples.from_arrays, F, data.labels)
+            training = run(TrainingSet.with_semantics, samples, Z, data.random_state)
             chosen = {name: params[name] for name in self.peer.grid}
-            fitted = self.peer(**chosen).fit(F, data.labels, Z, random_state=data.random_state)
-            yield _scorer(normalizer, fitted)
+            fitted = run(fit_peer, self.peer, training, Z, **chosen)
+            penalties = penalize_hubs(
+                run(score_means, fitted, means),
+                weight=params["hub_weight"],
+                n_neighbors=params["hub_neighbors"],
+            )
+
+            def scores(
+                features: NDArray[Any],
+                normalizer: Any = normalizer,
+                fitted: Peer = fitted,
+                penalties: NDArray[np.float64] = penalties,
+            ) -> NDArray[np.float64]:
+                scaled = data.scale_samples(normalizer, features, "euclidean")
+                corrected: NDArray[np.float64] = run(score_samples, fitted, scaled) - penalties
+                return corrected
+
+            yield scores
 
 
-def normalized_semantics(
-    Z: NDArray[np.float64], seen: NDArray[np.int64], how: str
+def normalize_semantics(
+    Z: NDArray[np.float64], labels: NDArray[np.int64], how: str
 ) -> NDArray[np.float64]:
-    """Return unit semantics (C, d_z) as they are, or centered on the seen classes."""
+    """Return unit semantics (C, d_z) as they are, or centered on the classes of samples (N,)."""
     if how == "unit":
         return Z
-    centered: NDArray[np.float64] = unit_length(Z - Z[seen].mean(axis=0))
+    centered: NDArray[np.float64] = unit_length(Z - Z[np.unique(labels)].mean(axis=0))
     return centered
 
 
-def _scorer(normalizer: FeatureScaler, fitted: Peer) -> Scorer:
-    return lambda features: fitted.scores(normalizer.transform(features))
+def fit_peer(
+    peer: type[Peer], training: TrainingSet, Z: NDArray[np.float64], **chosen: Any
+) -> Peer:
+    """Return a peer with these hyper-parameters, fitted."""
+    return peer(**chosen).fit_on(training, Z)
+
+
+def score_samples(fitted: Peer, F: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the scores (n, C) of samples (n, d_f)."""
+    return fitted.scores(F)
+
+
+def score_means(fitted: Peer, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scores (p, C) of seen classes' means (p, d_f), in the unit length of samples."""
+    return fitted.scores(unit_length(means))
+
+
+def penalize_hubs(
+    scores: NDArray[np.float64], *, weight: float, n_neighbors: int
+) -> NDArray[np.float64]:
+    """Return what hubness takes off the scores of classes (C,).
+
+    In the place of a prototype's nearness to the means of seen classes (`hubness`), which a peer
+    need not have, stand the scores (p, C) that it gives the classes for these means: the
+    ``n_neighbors`` highest of a class are averaged, and ``weight`` times that is taken off.
+
+    Examples
+    --------
+    >>> penalize_hubs(np.array([[1.0, 0.0], [0.5, 0.2], [0.0, 0.1]]), weight=0.5, n_neighbors=2)
+    array([0.375, 0.075])
+    """
+    return weight * mean_of_nearest(scores.T, n_neighbors)

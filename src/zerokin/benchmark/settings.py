@@ -103,7 +103,8 @@ class Evaluation:
     def _row(self, setting: Setting, chosen: Selection) -> Row:
         dataset = self.dataset
         folds = f"{len(dataset.split.folds)} folds ({dataset.split.folds_version})"
-        selection: dict[str, Any] = {"on": folds, **chosen.best.params}
+        selection: dict[str, Any] = {"on": folds, "tried": chosen.n_compared}
+        selection |= chosen.best.params
         selection["validation"] = round(chosen.best.score(chosen.goal), 2)
         if setting == "generalized":
             selection["seen_penalty"] = chosen.best.seen_penalty

@@ -84,7 +84,15 @@ class Memo:
         return len(self._results)
 
     def start_trial(self) -> None:
-        """Say that a trial begins."""
+        """Say that a trial begins.
+
+        What the last one used is measured again: it may keep more by now (cached properties).
+        """
+        for result in self._results.values():
+            if result.used == self._trial:
+                nbytes = count_bytes(result.value)
+                self.nbytes += nbytes - result.nbytes
+                result.nbytes = nbytes
         self._trial += 1
 
     def _drop_oldest(self) -> None:

@@ -34,20 +34,26 @@ Rows = Sequence[Mapping[str, Any]]
 def comparison_lines(rows: Rows) -> Lines:
     """Return headings and a line per method: means over seeds, with their 95 % t-interval.
 
+    Where rows tell how many settings of hyper-parameters they chose from, a column says it.
+
     Examples
     --------
     >>> row = {"method": "x", "setting": "pure", "seed": 0, "metrics": {"per_class_top1": 61.24}}
     >>> comparison_lines([row])
     Lines(headings=['method', 'pure'], lines=[['x', '61.2']])
+    >>> comparison_lines([row | {"selection": {"tried": 84}}])
+    Lines(headings=['method', 'tried', 'pure'], lines=[['x', '84', '61.2']])
     """
+    tried = {str(method): _tried(rows, method) for method in _methods(rows)}
+    counted = any(tried.values())
     columns = [
         (setting, metric, heading)
         for setting, metric, heading in COLUMNS
         if any(row["setting"] == setting and metric in row["metrics"] for row in rows)
     ]
     lines = []
-    for method in dict.fromkeys(row["method"] for row in rows):
-        line = [str(method)]
+    for method in _methods(rows):
+        line = [str(method), *([tried[str(method)]] if counted else [])]
         for setting, metric, _ in columns:
             values = [
                 row["metrics"][metric]
@@ -56,13 +62,29 @@ def comparison_lines(rows: Rows) -> Lines:
             ]
             line.append(mean_with_spread(values, digits=3 if metric == "ausuc" else 1))
         lines.append(line)
-    return Lines(["method", *(heading for _, _, heading in columns)], lines)
+    names = ["method", *(["tried"] if counted else [])]
+    return Lines([*names, *(heading for _, _, heading in columns)], lines)
+
+
+def _methods(rows: Rows) -> list[Any]:
+    return list(dict.fromkeys(row["method"] for row in rows))
+
+
+def _tried(rows: Rows, method: Any) -> str:
+    """Return how many settings a method chose from: the most, where its rows differ."""
+    found = [_chosen(row).get("tried") for row in rows if row["method"] == method]
+    counts = [count for count in found if isinstance(count, int) and not isinstance(count, bool)]
+    return str(max(counts)) if counts else ""
+
+
+def _chosen(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    chosen = row.get("selection")
+    return chosen if isinstance(chosen, Mapping) else {}
 
 
 def validation_score(row: Mapping[str, Any]) -> float | None:
     """Return what validation classes said of a row, where its choice tells."""
-    chosen = row.get("selection")
-    score = chosen.get("validation") if isinstance(chosen, Mapping) else None
+    score = _chosen(row).get("validation")
     return score if isinstance(score, int | float) and not isinstance(score, bool) else None
 
 

@@ -31,6 +31,9 @@ FEATURE_NORMALIZATIONS = (
 )
 """Steps of `FeatureScaler` on offer to every method alike."""
 
+HUB_WEIGHTS, HUB_NEIGHBORS = (0.0, 0.15, 0.25, 0.35), (1, 3, 5)
+"""Of the hubness correction of scores, on offer to every method alike."""
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:

@@ -59,6 +59,8 @@ class Selection:
     best: Trial
     trials: Sequence[Trial]
     seconds: float
+    n_compared: int
+    """different settings that the choice compared, with those that were remembered"""
 
 
 def search_stages(
@@ -92,7 +94,7 @@ def search_stages(
         Show no progress.
     """
     started = time.perf_counter()
-    before = set(tried)
+    before, compared = set(tried), set[Key]()
     best = dict(space.defaults)
     for number, stage in enumerate(space.stages, start=1):
         wanted = [{**best, **change} for change in stage]
@@ -105,10 +107,12 @@ def search_stages(
             for _ in track(steps, f"{title}, stage {number}", total=total, quiet=quiet):
                 pass
             tried.update(new)
+        compared |= {trial_key(params) for params in wanted}
         candidates = [tried[trial_key(params)] for params in wanted]
         best = max(candidates, key=lambda trial: trial.score(goal)).params
     used = [trial for key, trial in tried.items() if key not in before] or [*tried.values()]
-    return Selection(goal, tried[trial_key(best)], used, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return Selection(goal, tried[trial_key(best)], used, seconds, len(compared))
 
 
 def trial_key(params: Mapping[str, Any]) -> Key:

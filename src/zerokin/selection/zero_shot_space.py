@@ -14,6 +14,8 @@ from zerokin.hierarchy import ClassHierarchy
 from zerokin.parameters import check_parameters
 from zerokin.selection.method import (
     FEATURE_NORMALIZATIONS,
+    HUB_NEIGHBORS,
+    HUB_WEIGHTS,
     Method,
     Params,
     Scorer,
@@ -55,7 +57,7 @@ STAGES = (
     product_of(
         grouping=["kmeans", "agglomerative"], branching=[2, 3, 4, 6], layer_decay=[0.5, 1.0]
     ),
-    product_of(hub_weight=[0.0, 0.15, 0.25, 0.35], hub_neighbors=[1, 3, 5]),
+    product_of(hub_weight=HUB_WEIGHTS, hub_neighbors=HUB_NEIGHBORS),
     [{"beta": 0.0, "epsilon": 0.0}, *product_of(beta=[0.02, 0.1, 0.3], epsilon=[0.0, 0.03, 0.3])],
 )
 

@@ -6,15 +6,18 @@ To add one, write a file with a `Peer` and list it here.
 from __future__ import annotations
 
 from zerokin.benchmark.peers.ale import ALE
+from zerokin.benchmark.peers.cmt import CMT
 from zerokin.benchmark.peers.conse import ConSE
 from zerokin.benchmark.peers.dap import DAP
 from zerokin.benchmark.peers.dem import DEM
 from zerokin.benchmark.peers.devise import DeViSE
 from zerokin.benchmark.peers.eszsl import ESZSL
+from zerokin.benchmark.peers.latem import LatEm
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.ridge import Ridge, RidgeSemanticsToFeatures
 from zerokin.benchmark.peers.sae import SAEFeaturesToSemantics, SAESemanticsToFeatures
 from zerokin.benchmark.peers.sje import SJE
+from zerokin.benchmark.peers.sse import SSE
 from zerokin.benchmark.peers.sync import SynC
 
 _METHODS: tuple[type[Peer], ...] = (
@@ -22,9 +25,12 @@ _METHODS: tuple[type[Peer], ...] = (
     RidgeSemanticsToFeatures,
     DAP,
     ConSE,
+    CMT,
     DeViSE,
     ALE,
+    SSE,
     SJE,
+    LatEm,
     ESZSL,
     SynC,
     SAEFeaturesToSemantics,

@@ -1,7 +1,8 @@
 """Bilinear scores f W sᵀ learned by ranking the right class first, with stochastic gradients.
 
 DeViSE, ALE and SJE score alike and differ in their loss alone: each is a function from the scores
-of a batch (B, p) to its gradient with respect to them (B, p).
+of a batch (B, p) to its gradient with respect to them (B, p). LatEm has several maps W, and the
+highest of their scores counts.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MOMENTUM = 0.9
 BATCH = 128
+START = 0.1  # standard deviation of the scores of several maps at the start
 
 Decay = Annotated[float, Real(0, 1e6)]
 LearningRate = Annotated[float, Real(0, 1e6, closed="right")]
@@ -37,10 +39,32 @@ def rank_by_gradients(
     n_epochs: int,
     decay: float,
 ) -> NDArray[np.float64]:
-    """Return W (d_f, d_z) after stochastic gradient descent from zero.
+    """Return W (d_f, d_z) after gradient descent from zero: see `rank_by_latent_maps`."""
+    found: NDArray[np.float64] = rank_by_latent_maps(
+        training,
+        gradient,
+        learning_rate=learning_rate,
+        n_epochs=n_epochs,
+        decay=decay,
+        n_maps=1,
+    )[0]
+    return found
 
-    From zero W never leaves the row space of S, so the descent runs in coordinates of it: the same
-    numbers with p columns instead of d_z where there are fewer seen classes than semantics.
+
+def rank_by_latent_maps(
+    training: TrainingSet,
+    gradient: RankingGradient,
+    *,
+    learning_rate: float,
+    n_epochs: int,
+    decay: float,
+    n_maps: int,
+) -> NDArray[np.float64]:
+    """Return maps W (K, d_f, d_z) after stochastic gradient descent.
+
+    One map starts from zero, several start at random: equal ones would stay equal. They never leave
+    the row space of S, so the descent runs in coordinates of it: the same numbers with p columns
+    instead of d_z where there are fewer seen classes than semantics.
 
     Parameters
     ----------
@@ -53,7 +77,9 @@ def rank_by_gradients(
     n_epochs
         How often every sample is seen.
     decay
-        Weight of ‖W‖²/2 beside the mean loss of a batch.
+        Weight of Σ‖W_k‖²/2 beside the mean loss of a batch.
+    n_maps
+        K.
     """
     import torch
 
@@ -62,7 +88,10 @@ def rank_by_gradients(
     T = torch.from_numpy(coordinates.T.astype(np.float32))
     labels = torch.from_numpy(training.labels)
     generator = torch.Generator().manual_seed(training.random_state)
-    A = torch.zeros(F.shape[1], T.shape[1])
+    A = torch.zeros(n_maps, F.shape[1], T.shape[1])
+    if n_maps > 1:  # drawn for semantics, so that their coordinates do not matter
+        drawn = torch.randn(n_maps, F.shape[1], len(basis), generator=generator)
+        A = START * drawn @ torch.from_numpy(basis.astype(np.float32))
     velocity = torch.zeros_like(A)
     n_steps = n_epochs * -(-len(F) // BATCH)
     step = 0
@@ -70,7 +99,10 @@ def rank_by_gradients(
         order = torch.randperm(len(F), generator=generator)
         for batch in torch.split(order, BATCH):
             f = F[batch]
-            slope = f.T @ (gradient(f @ A @ T.T, labels[batch]) @ T) / len(batch) + decay * A
+            scores, chosen = (f @ A @ T.T).max(dim=0)
+            residual = gradient(scores, labels[batch])
+            shares = residual * (chosen == torch.arange(n_maps)[:, None, None])
+            slope = f.T @ (shares @ T) / len(batch) + decay * A
             velocity = MOMENTUM * velocity + slope
             A = A - learning_rate * (1 - step / n_steps) * velocity
             step += 1

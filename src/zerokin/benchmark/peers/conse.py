@@ -43,7 +43,7 @@ class ConSE(Peer):
 
     def learn(self, training: TrainingSet) -> None:
         self.S_ = training.S
-        self.W_, self.b_ = training.once(
+        self.W_, self.b_ = training.samples.once(
             ("softmax", self.ridge), lambda: softmax_regression(training, self.ridge)
         )
 

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.benchmark.peers.training_set import Array, TrainingSet, gram, symmetric_spectrum
+from zerokin.benchmark.peers.training_set import (
+    Array,
+    Samples,
+    TrainingSet,
+    gram,
+    symmetric_spectrum,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,10 +64,11 @@ def fit_linear_models(
     """
     import torch
 
-    eigenvalues, U = training.once("centered spectrum", lambda: _centered_spectrum(training))
-    mean = training.F.mean(axis=0, dtype=np.float64)
+    samples = training.samples
+    eigenvalues, U = samples.once("centered spectrum", lambda: _centered_spectrum(samples))
+    mean = samples.F.mean(axis=0, dtype=np.float64)
     lengths = torch.from_numpy((curvature * eigenvalues + ridge) ** -0.5)
-    rotated = training.once("centered features", lambda: _rotated(training.F, mean, U))
+    rotated = samples.once("centered features", lambda: _rotated(samples.F, mean, U))
     X = rotated * lengths.float()
     decay = (ridge * lengths**2).float()[:, None]
 
@@ -89,9 +96,9 @@ def fit_linear_models(
     return W, previous_b.double().numpy() - mean @ W
 
 
-def _centered_spectrum(training: TrainingSet) -> tuple[Array, Array]:
-    total = training.class_sums.sum(axis=0)
-    scatter = gram(training.F) - np.outer(total, total) / len(training.F)
+def _centered_spectrum(samples: Samples) -> tuple[Array, Array]:
+    total = samples.class_sums.sum(axis=0)
+    scatter = gram(samples.F) - np.outer(total, total) / len(samples.F)
     return symmetric_spectrum(scatter)
 
 

@@ -58,8 +58,24 @@ class Peer(Declared, ABC):
         random_state
             Seed of methods that draw at random.
         """
+        return self.fit_on(TrainingSet.from_samples(F, y, Z, random_state=random_state), Z)
+
+    def fit_on(self, training: TrainingSet, Z: Array) -> Self:
+        """Learn from a training set that several fits share.
+
+        Parameters
+        ----------
+        training
+            Made of the rows of Z that are those of seen classes.
+        Z : (C, d_z)
+            Semantics of all candidate classes, seen and unseen.
+        """
         check_parameters(self)
-        return self._fitted(TrainingSet.from_samples(F, y, Z, random_state=random_state), Z)
+        self.learn(training)
+        self._training_shape = training.F.shape
+        self._feature_scale = training.feature_scale
+        self._Z = np.asarray(Z, dtype=np.float64) / training.semantic_scale
+        return self
 
     def scores(self, F: Array) -> NDArray[np.float64]:
         """Return the (N, C) scores of samples (N, d_f) for every class of Z; higher is better."""
@@ -85,8 +101,7 @@ class Peer(Declared, ABC):
         training = TrainingSet.from_samples(F, y, Z, random_state=random_state)
         for values in product(*cls.grid.values()):
             point = dict(zip(cls.grid, values, strict=True))
-            peer = cls(**point)
-            yield point, peer._fitted(training, Z)
+            yield point, cls(**point).fit_on(training, Z)
 
     @abstractmethod
     def learn(self, training: TrainingSet) -> None:
@@ -95,10 +110,3 @@ class Peer(Declared, ABC):
     @abstractmethod
     def score(self, F: Array, Z: Array) -> Array:
         """Return the (N, C) scores of samples for classes with semantics Z, scaled alike."""
-
-    def _fitted(self, training: TrainingSet, Z: Array) -> Self:
-        self.learn(training)
-        self._training_shape = training.F.shape
-        self._feature_scale = training.feature_scale
-        self._Z = np.asarray(Z, dtype=np.float64) / training.semantic_scale
-        return self

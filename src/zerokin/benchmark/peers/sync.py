@@ -56,7 +56,7 @@ class SynC(Peer):
             raise InvalidInput(
                 "Z: all seen classes have equal semantics, so none can be told apart"
             )
-        W, b = training.once(
+        W, b = training.samples.once(
             ("one against others", self.lam), lambda: one_vs_others(training, self.lam)
         )
         classifiers = np.vstack([W, b])

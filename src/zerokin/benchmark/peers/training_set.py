@@ -19,77 +19,56 @@ Labels = NDArray[np.integer[Any]]
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True)
-class TrainingSet:
-    """Training samples and the rows of Z that they may use: those of the seen classes alone.
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What is made of it once, for all points of a grid."""
 
-    Features and semantics are divided by one number each, so that their rows have length one in the
-    root mean square: a grid of ridges or learning rates then means the same at any scale, and the
-    rows keep their directions and relative lengths.
+    _made: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """Return what was made under this key before, or make it: a grid's points share it."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Samples(Shared):
+    """Training samples without the semantics of their classes: what all semantics share.
 
     Parameters
     ----------
     F : (N, d_f)
-        Features of the training samples, scaled.
+        Features, divided by one number, so that their rows have length one in the root mean square.
     labels : (N,)
-        Rows of S.
-    S : (p, d_z)
-        Semantics of the seen classes, scaled.
+        Which of the seen classes each sample has.
     seen : (p,)
-        Which rows of Z these are, ascending.
-    feature_scale, semantic_scale
-        The two numbers.
-    random_state
-        Seed of methods that draw at random.
-
-    Examples
-    --------
-    >>> Z = np.array([[0.0, 3.0], [9.0, 9.0], [4.0, 0.0]])
-    >>> training = TrainingSet.from_samples(np.array([[2.0], [2], [-2]]), np.array([2, 2, 0]), Z)
-    >>> training.labels, training.counts
-    (array([1, 1, 0]), array([1, 2]))
-    >>> training.F.T, training.class_sums.T
-    (array([[ 1.,  1., -1.]]), array([[-1.,  2.]]))
+        Which classes these are, ascending.
+    feature_scale
+        The number.
     """
 
     F: Array
     labels: Labels
-    S: Array
     seen: Labels
     feature_scale: float
-    semantic_scale: float
-    random_state: int = 0
-    _made: dict[object, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_samples(cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> TrainingSet:
-        """Take what a fit may use out of what it was given: see `Peer.fit`."""
-        check_arguments({"random_state": SEED}, random_state=random_state)
-        F, y, Z = finite_matrix(F, "F"), plain_array(y, "y"), finite_matrix(Z, "Z")
+    def from_arrays(cls, F: Array, y: Labels) -> Samples:
+        """Check and scale what a fit was given: see `Peer.fit`."""
+        F, y = finite_matrix(F, "F"), plain_array(y, "y")
         if y.shape != (len(F),) or y.dtype.kind not in "iu":
             raise InvalidInput(
                 f"y must hold the class of each of the {len(F):,} rows of F as an integer: "
                 f"got {y.dtype} of shape {y.shape}"
             )
-        if y.min() < 0 or y.max() >= len(Z):
-            wrong = y.min() if y.min() < 0 else y.max()
-            raise InvalidInput(f"y holds class {wrong}, but Z has rows 0 to {len(Z) - 1}")
         seen, labels = np.unique(y, return_inverse=True)
         if len(seen) < 2:
             raise InvalidInput("y holds one class only: at least two seen classes are needed")
-        for name, rows in (("F", F), ("the seen classes' rows of Z", Z[seen])):
-            if not rows.any():
-                raise InvalidInput(f"{name} is all zero: nothing can be learned from it")
-        feature_scale, semantic_scale = root_mean_square(F), root_mean_square(Z[seen])
-        return cls(
-            F / F.dtype.type(feature_scale),
-            labels,
-            Z[seen].astype(np.float64) / semantic_scale,
-            seen,
-            feature_scale,
-            semantic_scale,
-            int(random_state),
-        )
+        refuse_all_zero(F, "F")
+        scale = root_mean_square(F)
+        return cls(F / F.dtype.type(scale), labels, seen, scale)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -108,12 +87,98 @@ class TrainingSet:
         """Eigenvalues (d_f,) and eigenvectors (d_f, d_f) of FᵀF."""
         return symmetric_spectrum(gram(self.F))
 
-    def once(self, key: object, make: Callable[[], Made]) -> Made:
-        """Return what was made under this key before, or make it: a grid's points share it."""
-        if key not in self._made:
-            self._made[key] = make()
-        made: Made = self._made[key]
-        return made
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet(Shared):
+    """Training samples and the rows of Z that they may use: those of the seen classes alone.
+
+    Features and semantics are divided by one number each, so that their rows have length one in the
+    root mean square: a grid of ridges or learning rates then means the same at any scale, and the
+    rows keep their directions and relative lengths.
+
+    Parameters
+    ----------
+    samples
+        Features and labels, scaled; their factorizations serve any semantics.
+    S : (p, d_z)
+        Semantics of the seen classes, scaled.
+    semantic_scale
+        By what they were divided.
+    random_state
+        Seed of methods that draw at random.
+
+    Examples
+    --------
+    >>> Z = np.array([[0.0, 3.0], [9.0, 9.0], [4.0, 0.0]])
+    >>> training = TrainingSet.from_samples(np.array([[2.0], [2], [-2]]), np.array([2, 2, 0]), Z)
+    >>> training.labels, training.counts
+    (array([1, 1, 0]), array([1, 2]))
+    >>> training.F.T, training.class_sums.T
+    (array([[ 1.,  1., -1.]]), array([[-1.,  2.]]))
+    """
+
+    samples: Samples
+    S: Array
+    semantic_scale: float
+    random_state: int = 0
+
+    @classmethod
+    def from_samples(cls, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> TrainingSet:
+        """Take what a fit may use out of what it was given: see `Peer.fit`."""
+        return cls.with_semantics(Samples.from_arrays(F, y), Z, random_state)
+
+    @classmethod
+    def with_semantics(cls, samples: Samples, Z: Array, random_state: int) -> TrainingSet:
+        """Join samples and the rows of Z (C, d_z) that are those of their classes."""
+        check_arguments({"random_state": SEED}, random_state=random_state)
+        Z, seen = finite_matrix(Z, "Z"), samples.seen
+        if seen[0] < 0 or seen[-1] >= len(Z):
+            wrong = seen[0] if seen[0] < 0 else seen[-1]
+            raise InvalidInput(f"y holds class {wrong}, but Z has rows 0 to {len(Z) - 1}")
+        refuse_all_zero(Z[seen], "the seen classes' rows of Z")
+        scale = root_mean_square(Z[seen])
+        return cls(samples, Z[seen].astype(np.float64) / scale, scale, int(random_state))
+
+    @property
+    def F(self) -> Array:
+        """(N, d_f) features of the training samples, scaled."""
+        return self.samples.F
+
+    @property
+    def labels(self) -> Labels:
+        """(N,) the samples' rows of S."""
+        return self.samples.labels
+
+    @property
+    def seen(self) -> Labels:
+        """(p,) which rows of Z those of S are, ascending."""
+        return self.samples.seen
+
+    @property
+    def feature_scale(self) -> float:
+        """By what features were divided."""
+        return self.samples.feature_scale
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """(p,) samples of each seen class."""
+        return self.samples.counts
+
+    @property
+    def class_sums(self) -> NDArray[np.float64]:
+        """(p, d_f) sum of the features of each seen class: YᵀF for one-hot labels Y."""
+        return self.samples.class_sums
+
+    @property
+    def spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Eigenvalues (d_f,) and eigenvectors (d_f, d_f) of FᵀF."""
+        return self.samples.spectrum
+
+
+def refuse_all_zero(rows: Array, name: str) -> None:
+    """Refuse rows from which nothing can be learned."""
+    if not rows.any():
+        raise InvalidInput(f"{name} is all zero: nothing can be learned from it")
 
 
 def finite_matrix(values: Array, name: str) -> Array:
