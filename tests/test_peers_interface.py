@@ -37,8 +37,9 @@ def test_unseen_classes_of_a_separable_problem_are_recognised(name, toy):
     scores = PEERS[name]().fit(F, y, Z).scores(F_unseen)
     assert scores.shape == (len(F_unseen), len(Z))
     right = np.mean(unseen[scores[:, unseen].argmax(axis=1)] == y_unseen)
-    # Chance is 0.2. DAP sees signs alone and ConSE mixtures of seen classes alone.
-    assert right >= (0.55 if name in {"dap", "conse"} else 0.9)
+    # Chance is 0.2. DAP sees signs alone and ConSE mixtures of seen classes alone; LatEm's maps
+    # divide the seen classes among them, by their start, and one map alone would do here.
+    assert right >= {"dap": 0.55, "conse": 0.55, "latem": 0.75}.get(name, 0.9)
 
 
 @every_peer
@@ -50,7 +51,7 @@ def test_same_seed_same_scores(name, toy):
     )
 
 
-@pytest.mark.parametrize("name", ["devise", "ale", "sje", "dem"])
+@pytest.mark.parametrize("name", ["devise", "ale", "sje", "dem", "cmt", "latem", "sse"])
 def test_another_seed_draws_otherwise(name, toy):
     F, y, Z, F_unseen, *_ = toy
     first, second = (PEERS[name]().fit(F, y, Z, random_state=r).scores(F_unseen) for r in (0, 1))
