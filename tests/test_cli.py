@@ -14,6 +14,7 @@ from zerokin.benchmark.few_shot import EpisodePlan
 from zerokin.cli import app, main
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.training import Recipe
+from zerokin.progress import Verbosity, set_verbosity
 
 
 def zerokin(*arguments, cwd=None):
@@ -121,6 +122,13 @@ def test_unseen_classes_may_be_joined_by_commas(tmp_path):
     assert [line.split(",")[0] for line in sheets[0].splitlines()[-2:]] == ["a", "b"]
 
 
+@pytest.fixture
+def normal_verbosity():
+    yield
+    set_verbosity(Verbosity.normal)
+
+
+@pytest.mark.usefixtures("normal_verbosity")
 @pytest.mark.parametrize("place", ["before", "after"])
 def test_quiet_shows_no_progress_and_verbose_times_it(capsys, monkeypatch, tmp_path, place):
     data = f"xlsa17={write_xlsa17_folder(tmp_path / 'made')}"
@@ -144,6 +152,7 @@ def test_quiet_shows_no_progress_and_verbose_times_it(capsys, monkeypatch, tmp_p
         assert lines[1].endswith(" s")
 
 
+@pytest.mark.usefixtures("normal_verbosity")
 def test_verbose_shows_where_an_error_comes_from_and_both_flags_are_refused(capsys, monkeypatch):
     for words, lines in (
         (["check", "critters", "--split", "no"], 1),

@@ -74,8 +74,8 @@ def version(
     """Take the options that stand before a command."""
     if quiet and verbose:
         raise InvalidInput("give one of --quiet and --verbose")
-    chosen = Verbosity.quiet if quiet else Verbosity.verbose if verbose else Verbosity.normal
-    set_verbosity(chosen)
+    if quiet or verbose:
+        set_verbosity(Verbosity.quiet if quiet else Verbosity.verbose)
     if version:
         print(f"zerokin {__version__}")
         raise typer.Exit
@@ -185,6 +185,7 @@ for command in (
 def main() -> None:
     """Run the command line; what a user got wrong is said in one line, with exit status 2."""
     print_anything()
+    set_verbosity(Verbosity.normal)
     try:
         with one_line_warnings():
             app(prog_name="zerokin")
