@@ -117,7 +117,7 @@ def test_loss_of_the_generator_is_its_formula(drawn):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_elbo_is_the_integral_that_defines_it(seed):
-    """Its divergence is E_q[log q − log p], a square: three nodes of Gauss and Hermite are exact."""
+    """Its divergence is E_q[log q − log p], a square: exact by three nodes of Gauss and Hermite."""
     rng = np.random.default_rng(seed)
     n, d_f, d = rng.integers(2, 9, size=3)
     F, decoded = rng.normal(size=(2, n, d_f))

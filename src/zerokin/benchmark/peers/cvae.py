@@ -56,7 +56,10 @@ class CVAE(GenerativePeer):
         "Mishra, Reddy, Mittal & Murthy, A Generative Model For Zero Shot Learning Using "
         "Conditional Variational Autoencoders, CVPR Workshops 2018"
     )
-    grid: ClassVar[Mapping[str, Sequence[float]]] = {"variance": (0.3, 1.0, 3.0)}
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {
+        "variance": (0.3, 1.0),
+        "ridge": (0.1, 0.3, 1.0),
+    }
     learning_rate: Annotated[float, Real(0, 10, closed="right")] = 1e-3
     variance: Positive = 1.0
     n_hidden: Width = 256

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from zerokin.benchmark.peers.conse import softmax_regression
 from zerokin.benchmark.peers.generative import (
     SLOPE,
+    TOLERANCE,
     GenerativePeer,
     Width,
     batches,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 BETAS = (0.5, 0.999)
 """Of Adam, as in the paper."""
 
+CRITIC_PACE = 3.0
+"""The critic's learning rate in units of the generator's (Heusel et al., NIPS 2017)."""
+
 
 @dataclass
 class FCLSWGAN(GenerativePeer):
@@ -41,7 +45,7 @@ class FCLSWGAN(GenerativePeer):
     Parameters
     ----------
     learning_rate
-        Of Adam, at the start; it falls to zero linearly.
+        Of the generator's Adam, at the start; it falls to zero linearly.
     class_weight
         β, where features have entries of mean square one.
     penalty
@@ -73,22 +77,24 @@ class FCLSWGAN(GenerativePeer):
     penalty: NotNegative = 10.0
     n_critic: Count = 5
     n_hidden: Width = 256
-    n_epochs: Count = 20
+    n_epochs: Count = 10
     batch_size: Count = 64
 
     def train_generator(self, F: Tensor, S: Tensor, draw: Generator) -> Layers:
         import torch
 
-        d_f, d_z = F.shape[1], S.shape[1]
-        labels = torch.from_numpy(self.training_.labels)
-        W, b = softmax_regression(self.training_, self.ridge)
+        training, d_f, d_z = self.training_, F.shape[1], S.shape[1]
+        labels = torch.from_numpy(training.labels)
+        W, b = training.once(
+            ("roughly", self.ridge), lambda: softmax_regression(training, self.ridge, tol=TOLERANCE)
+        )
         classifier = [(torch.from_numpy(W / d_f**0.5).float(), torch.from_numpy(b).float())]
         generator = random_layers([self.n_noise + d_z, self.n_hidden, d_f], draw)
         critic = random_layers([d_f + d_z, self.n_hidden, 1], draw)
         with torch.no_grad():  # as in DEM: what noise a random layer adds is never trained away
             generator[-1][0].zero_()
         n_steps = self.n_epochs * -(-len(F) // self.batch_size)
-        improve_critic = descent(critic, self.learning_rate, n_steps, BETAS)
+        improve_critic = descent(critic, CRITIC_PACE * self.learning_rate, n_steps, BETAS)
         improve = descent(generator, self.learning_rate, n_steps // self.n_critic + 1, BETAS)
         for t, rows in enumerate(batches(len(F), self.batch_size, self.n_epochs, draw), start=1):
             real, s = F[rows], S[rows]

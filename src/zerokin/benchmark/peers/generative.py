@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 SLOPE = 0.2
 """Of leaky rectifiers below zero."""
 
+TOLERANCE = 1e-2
+"""Of the gradient of softmax regressions: the last digits of what was generated are noise."""
+
 MOST = 1e6
 """Of a generated entry, where those of features have a mean square of one."""
 
@@ -54,7 +57,7 @@ class GenerativePeer(Peer):
 
     n_noise: Width = 50
     n_generated: Count = 50
-    ridge: RidgeWeight = 0.1
+    ridge: RidgeWeight = 0.3
 
     @abstractmethod
     def train_generator(self, F: Tensor, S: Tensor, draw: Generator) -> Layers:
@@ -93,7 +96,7 @@ class GenerativePeer(Peer):
 
     def score(self, F: Array, Z: Array) -> Array:
         if self.classifier_ is None:
-            self.classifier_ = softmax_regression(self.samples_of_all(Z), self.ridge)
+            self.classifier_ = softmax_regression(self.samples_of_all(Z), self.ridge, tol=TOLERANCE)
         W, b = self.classifier_
         scores: Array = F @ W + b
         return scores
