@@ -71,7 +71,10 @@ class FCLSWGAN(GenerativePeer):
         "Xian, Lorenz, Schiele & Akata, Feature Generating Networks for Zero-Shot Learning, "
         "CVPR 2018"
     )
-    grid: ClassVar[Mapping[str, Sequence[float]]] = {"class_weight": (0.3, 1.0, 3.0)}
+    grid: ClassVar[Mapping[str, Sequence[float]]] = {
+        "class_weight": (0.3, 1.0),
+        "ridge": (0.1, 0.3, 1.0),
+    }
     learning_rate: Annotated[float, Real(0, 10, closed="right")] = 1e-3
     class_weight: NotNegative = 1.0
     penalty: NotNegative = 10.0
@@ -130,7 +133,8 @@ def critic_loss(
     features = torch.cat([real, made])
     of_real, of_made = forward(critic, features, torch.cat([S, S])).chunk(2)
     slopes = feature_gradients(critic, share * real + (1 - share) * made, S)
-    return (of_made - of_real).mean() + penalty * ((slopes.norm(dim=1) - 1) ** 2).mean()
+    unevenness: Tensor = ((slopes.norm(dim=1) - 1) ** 2).mean()  # type: ignore[no-untyped-call]
+    return (of_made - of_real).mean() + penalty * unevenness
 
 
 def feature_gradients(critic: Layers, F: Tensor, S: Tensor) -> Tensor:
@@ -142,7 +146,8 @@ def feature_gradients(critic: Layers, F: Tensor, S: Tensor) -> Tensor:
 
     (W, b), (w, _) = critic
     active = torch.cat([F, S], dim=1) @ W + b > 0
-    return torch.where(active, w[:, 0], SLOPE * w[:, 0]) @ W[: F.shape[1]].T
+    slopes: Tensor = torch.where(active, w[:, 0], SLOPE * w[:, 0]) @ W[: F.shape[1]].T
+    return slopes
 
 
 def generator_loss(

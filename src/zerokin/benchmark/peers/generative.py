@@ -145,7 +145,7 @@ def batches(n_samples: int, size: int, n_epochs: int, draw: Generator) -> Iterat
     import torch
 
     for _ in range(n_epochs):
-        yield from torch.randperm(n_samples, generator=draw).split(size)
+        yield from torch.split(torch.randperm(n_samples, generator=draw), size)
 
 
 def descent(
@@ -160,7 +160,7 @@ def descent(
 
     def step(loss: Tensor) -> None:
         optimizer.zero_grad()
-        loss.backward(inputs=weights)
+        loss.backward(inputs=weights)  # type: ignore[no-untyped-call]
         optimizer.step()
         schedule.step()
 
