@@ -133,7 +133,7 @@ def critic_loss(
     features = torch.cat([real, made])
     of_real, of_made = forward(critic, features, torch.cat([S, S])).chunk(2)
     slopes = feature_gradients(critic, share * real + (1 - share) * made, S)
-    unevenness: Tensor = ((slopes.norm(dim=1) - 1) ** 2).mean()  # type: ignore[no-untyped-call]
+    unevenness: Tensor = ((slopes.norm(dim=1) - 1) ** 2).mean()
     return (of_made - of_real).mean() + penalty * unevenness
 
 
