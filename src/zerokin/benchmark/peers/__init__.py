@@ -8,10 +8,12 @@ from __future__ import annotations
 from zerokin.benchmark.peers.ale import ALE
 from zerokin.benchmark.peers.cmt import CMT
 from zerokin.benchmark.peers.conse import ConSE
+from zerokin.benchmark.peers.cvae import CVAE
 from zerokin.benchmark.peers.dap import DAP
 from zerokin.benchmark.peers.dem import DEM
 from zerokin.benchmark.peers.devise import DeViSE
 from zerokin.benchmark.peers.eszsl import ESZSL
+from zerokin.benchmark.peers.f_clswgan import FCLSWGAN
 from zerokin.benchmark.peers.latem import LatEm
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.ridge import Ridge, RidgeSemanticsToFeatures
@@ -36,6 +38,8 @@ _METHODS: tuple[type[Peer], ...] = (
     SAEFeaturesToSemantics,
     SAESemanticsToFeatures,
     DEM,
+    CVAE,
+    FCLSWGAN,
 )
 
 PEERS: dict[str, type[Peer]] = {method.name: method for method in _METHODS}

@@ -57,7 +57,9 @@ class ConSE(Peer):
         return cosine_scores(probabilities @ self.S_, Z)
 
 
-def softmax_regression(training: TrainingSet, ridge: float) -> tuple[Array, Array]:
+def softmax_regression(
+    training: TrainingSet, ridge: float, *, tol: float = 1e-3
+) -> tuple[Array, Array]:
     """Return W (d_f, p) and b (p,) of a softmax regression over the seen classes."""
     import torch
 
@@ -69,4 +71,5 @@ def softmax_regression(training: TrainingSet, ridge: float) -> tuple[Array, Arra
         len(training.S),
         curvature=0.5,
         ridge=ridge,
+        tol=tol,
     )
