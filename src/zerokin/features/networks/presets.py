@@ -184,7 +184,7 @@ def describe_best(name: str) -> str:
     Examples
     --------
     >>> describe_best("dinov2-base")
-    'network: dinov2-base (LVD-142M, ...)'
+    "network: dinov2-base (LVD-142M, ...)"
     """
     where = weights_at_hand(name)
     said = f"network: {name} ({PRESETS[name].pretraining})"
