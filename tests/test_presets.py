@@ -18,6 +18,7 @@ from zerokin.features.extractor import network_sha256, open_extractor
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.networks import PRESETS, create_backbone, presets
+from zerokin.features.networks.backbones import preset_fitting
 from zerokin.features.networks.presets import (
     BEST_FIRST,
     Preset,
@@ -162,6 +163,23 @@ def test_a_file_of_weights_is_read_and_another_networks_refused(tiny, tmp_path):
     save_file(tiny_vit(reg_tokens=1).state_dict(), file)
     with pytest.raises(InvalidInput, match=rf"own\.safetensors does not fit {TINY}: it "):
         open_extractor("tiny", weights=str(file))
+
+
+def test_a_file_alone_tells_which_preset_it_is_of(tiny, tmp_path, monkeypatch):
+    file = tmp_path / "some.safetensors"
+    save_file({f"module.{key}": value for key, value in tiny_vit().state_dict().items()}, file)
+    assert preset_fitting(file) is None
+    monkeypatch.setattr("zerokin.features.networks.backbones.BEST_FIRST", ("lite1", "tiny"))
+    assert preset_fitting(file) == "tiny"
+    assert open_extractor(weights=str(file)).width == 2 * tiny_vit().num_features
+    typed = {"backbone": None, "weights": str(file), "mode": None, "image_size": None}
+    assert network_settings(None, typed, {}, finetune=False) == {
+        "backbone": "tiny",
+        "weights": str(file),
+        "recipe": {},
+    }
+    assert preset_fitting(tmp_path / "none.safetensors") is None
+    assert preset_fitting("packaged") is None
 
 
 def test_weights_at_hand_are_files_packages_and_the_hubs_cache(tiny, tmp_path, monkeypatch):

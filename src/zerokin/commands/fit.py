@@ -153,6 +153,7 @@ def network_settings(
     """Return what `fit_recognizer` takes: a file's settings on top of the options given."""
     from zerokin.features.network_config import read_network
     from zerokin.features.network_settings import NetworkSettings
+    from zerokin.features.networks.backbones import preset_fitting
     from zerokin.features.networks.presets import PRESETS, best_at_hand, describe_best
 
     plan = read_network(config)
@@ -163,6 +164,9 @@ def network_settings(
             "to 0, or train with zerokin train --teacher"
         )
     made = {**_given(settings), **plan.settings}
+    file = made.get("weights")
+    if "backbone" not in made and file is not None and (fitting := preset_fitting(file)):
+        made["backbone"] = fitting
     if not finetune and not {"backbone", "weights"} & made.keys():
         made["backbone"] = best_at_hand()
         out.print(describe_best(made["backbone"]), soft_wrap=True)

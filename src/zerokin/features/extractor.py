@@ -19,6 +19,7 @@ from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.networks import FeatureNetwork, create_backbone
 from zerokin.features.networks.backbone import Backbone
+from zerokin.features.networks.backbones import preset_fitting
 from zerokin.features.networks.presets import expand_preset, preset_of
 from zerokin.features.reading import (
     MOST_CROPS,
@@ -92,7 +93,7 @@ class Extractor:
         name = reading_parts(self.network)[0].name
         preset = preset_of(name)
         # Of ImageNet-1k nothing is said: files of earlier versions stay those of the same recipe.
-        apart = preset is not None and preset.weights != "packaged"
+        apart = preset is not None and preset.weights != "packaged" and self.weights != "random"
         return {
             "zerokin": __version__,
             "torch": torch.__version__,
@@ -132,8 +133,8 @@ def open_extractor(
     Parameters
     ----------
     backbone, weights
-        As for `create_backbone`; by default ``tf_efficientnet_lite0`` with packaged weights. A
-        preset brings its own, any other backbone what ``weights`` says.
+        As for `create_backbone`; by default the preset whose network a weight file is of, otherwise
+        ``tf_efficientnet_lite0`` with packaged weights. A preset brings its own weights.
     model
         Folder of a saved `FeatureLearner` instead.
     image_size, resize_mode, zoom, tta_flip, tta_crops, batch_size
@@ -156,6 +157,8 @@ def open_extractor(
         network = FeatureLearner.load(model, device=place)
         network.network_.to(place)
     else:
+        if backbone is None and weights is not None:
+            backbone = preset_fitting(weights)
         given = {"weights": weights, "resize_mode": resize_mode, "tta_flip": tta_flip}
         typed = {name: value for name, value in given.items() if value is not None}
         chosen = expand_preset({"backbone": backbone or NetworkSettings.backbone, **typed})

@@ -94,7 +94,8 @@ def _from_text(name: str, classes: ClassTable, text: str) -> NDArray[np.float64]
         from zerokin.data.class_semantics import from_clip_text
 
         alone = ClassTable(names=(name,), descriptions=(text,))
-        return from_clip_text(alone, encoder.partition("=")[2]).semantics[0]
+        by_clip: NDArray[np.float64] = from_clip_text(alone, encoder.partition("=")[2]).semantics[0]
+        return by_clip
     from zerokin.semantics import sentence_vectors
 
     found: NDArray[np.float64] = sentence_vectors([text], encoder)[0]

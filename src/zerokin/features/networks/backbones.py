@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean
@@ -13,10 +14,10 @@ from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.clip_backbones import clip_backbone
 from zerokin.features.networks.few_shot_backbones import FEW_SHOT
 from zerokin.features.networks.packaged_weights import PACKAGES, packaged_weights
-from zerokin.features.networks.presets import PRESETS
+from zerokin.features.networks.presets import BEST_FIRST, PRESETS
 from zerokin.features.networks.timm_backbones import EFFICIENTNET_LITE, timm_backbone
 from zerokin.features.networks.vgg_backbones import VGG, vgg
-from zerokin.features.networks.weight_files import load_weights, read_weights
+from zerokin.features.networks.weight_files import load_weights, read_weights, unwrapped
 from zerokin.hub import cached_file, first_line
 from zerokin.semantics.clip_models import OPEN_CLIP, WEIGHTS_FILE, check_clip, clip_file
 
@@ -88,6 +89,27 @@ def create_backbone(
         if "unexpected keyword argument" not in str(error):
             raise
         raise InvalidInput(f"{name} does not take that option: {error}") from error
+
+
+def preset_fitting(weights: str | PathLike[str]) -> str | None:
+    """Return the preset whose network a weight file is of; None if it is of none, or no file.
+
+    Parameters
+    ----------
+    weights
+        As for `create_backbone`.
+    """
+    if not Path(weights).is_file():
+        return None
+    tensors = read_weights(Path(weights))
+    for name in BEST_FIRST:
+        with torch.device("meta"):
+            wanted = create_backbone(name).model.state_dict()
+        found = unwrapped(tensors, wanted)
+        needed = [key for key in wanted if not key.endswith("num_batches_tracked")]
+        if all(key in found and found[key].shape == wanted[key].shape for key in needed):
+            return name
+    return None
 
 
 def check_backbone(name: str, weights: str | PathLike[str] | None) -> None:
@@ -221,7 +243,7 @@ def _timm_model(name: str, options: dict[str, Any], *, pretrained: bool) -> Any:
     if not timm.models.is_model_pretrained(name.partition(".")[0]):
         raise InvalidInput(f"the hub has no weights for {name}: give a weight file")
     # What is cached is read as it is: timm would ask the hub about it first.
-    repository = timm.get_pretrained_cfg(name).hf_hub_id
+    repository = getattr(timm.get_pretrained_cfg(name), "hf_hub_id", None)
     cached = cached_file(repository, WEIGHTS_FILE["timm"]) if repository else None
     if cached is not None:
         options["pretrained_cfg_overlay"] = {"file": str(cached)}
