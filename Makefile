@@ -86,7 +86,7 @@ $(VENV)/.ready: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.ready-dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev,text,report,app,pretrained]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,text,clip,report,app,pretrained]'
 	@touch $@ $(VENV)/.ready
 
 $(VENV)/.ready-docs: $(VENV)/.ready-dev

@@ -83,7 +83,7 @@ def main() -> None:
             root = Path(folder) / "own"
             write_folder(dataset, root, args, draw)
             own = zerokin.load_dataset(f"folder={root}")
-            recognizer = fit_recognizer(own, quiet=True)
+            recognizer = fit_recognizer(own, learner={"backbone": "lite0"}, quiet=True)
             for kind, rows in (("seen", own.split.test_seen), ("unseen", own.split.test_unseen)):
                 files = [root / own.images.names[row] for row in rows]
                 answers = recognizer.recognize(files, max_risk=MAX_RISK)

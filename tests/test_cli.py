@@ -262,7 +262,6 @@ def test_version_and_light_commands_load_nothing_heavy():
 @pytest.mark.parametrize(
     ("command", "option", "default"),
     [
-        ("fit", "backbone", NetworkSettings.backbone),
         ("fit", "epochs", Recipe.epochs),
         ("extract", "backbone", NetworkSettings.backbone),
         ("evaluate", "way", EpisodePlan.way),

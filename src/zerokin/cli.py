@@ -100,10 +100,15 @@ def extract(
     data: Data,
     target: Annotated[Path, typer.Option("--out", help="FILE.safetensors, or a folder for xlsa17")],
     backbone: Annotated[
-        str | None, typer.Option(help="by default tf_efficientnet_lite0", show_default=False)
+        str | None,
+        typer.Option(
+            help="a preset or another network; by default tf_efficientnet_lite0",
+            show_default=False,
+        ),
     ] = None,
     weights: Annotated[
-        str | None, typer.Option(help="packaged (the default), hub or a file", show_default=False)
+        str | None,
+        typer.Option(help="packaged, hub or a file; by default a preset's", show_default=False),
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="folder of a saved FeatureLearner instead")

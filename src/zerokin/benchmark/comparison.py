@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from zerokin.benchmark.clip_methods import CLIP_METHODS
 from zerokin.benchmark.peer_method import PeerMethod
 from zerokin.benchmark.peers import PEERS
 from zerokin.benchmark.settings import SETTINGS, Evaluation, Row, Setting, refuse_unmeasurable
@@ -41,7 +42,7 @@ def find_methods(names: Sequence[str]) -> list[Method]:
     """
     variants = {name: partial(Paper, name) for name in VARIANTS}
     known: dict[str, Callable[[], Method]]
-    known = {**known_methods(), **OURS, **variants}
+    known = {**known_methods(), **OURS, **variants, **CLIP_METHODS}
     for name in names:
         if name not in known:
             listed = ", ".join(known)
@@ -94,11 +95,13 @@ def measure(
     jobs
         Processes that work side by side, each on one method and seed.
     """
-    find_methods(methods)
+    found = find_methods(methods)
     # What is wrong with the data is said before any process is started.
-    splits = load_dataset(data, split=split, features=features, semantics=semantics).splits
+    dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     for setting in settings:
-        _split_for(setting, splits, split)
+        _split_for(setting, dataset.splits, split)
+    for method in found:
+        method.refuse(dataset)
     options = {"split": split, "features": features, "semantics": semantics}
     tasks = [(data, method, settings, seed, options) for method in methods for seed in seeds]
     if jobs == 1:

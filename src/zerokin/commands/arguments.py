@@ -42,7 +42,7 @@ Features = Annotated[
 Semantics = Annotated[
     str | None,
     typer.Option(
-        help="word-vectors=FILE, text=MODEL, table=FILE, definitions, taxonomy or own, in place of "
-        "the data's own; several with + between them"
+        help="word-vectors=FILE, text=MODEL, table=FILE, definitions, clip-text, taxonomy or own, "
+        "in place of the data's own; several with + between them"
     ),
 ]

@@ -46,11 +46,11 @@ def fit(
         bool, typer.Option("--tune/--no-tune", help="choose hyper-parameters on validation folds")
     ] = True,
     backbone: Annotated[
-        str | None, typer.Option(help="images: the network; by default tf_efficientnet_lite0")
+        str | None, typer.Option(help="images: the network; by default the best preset at hand")
     ] = None,
     weights: Annotated[
         str | None,
-        typer.Option(help="images: packaged (the default where it is), hub or a file"),
+        typer.Option(help="images: packaged, hub or a file; by default what is at hand"),
     ] = None,
     finetune: Annotated[
         bool, typer.Option("--fine-tune/--frozen", help="images: train the network, or not")
@@ -153,6 +153,8 @@ def network_settings(
     """Return what `fit_recognizer` takes: a file's settings on top of the options given."""
     from zerokin.features.network_config import read_network
     from zerokin.features.network_settings import NetworkSettings
+    from zerokin.features.networks.backbones import preset_fitting
+    from zerokin.features.networks.presets import PRESETS, best_at_hand, describe_best
 
     plan = read_network(config)
     share = plan.recipe.get("distillation")
@@ -162,9 +164,15 @@ def network_settings(
             "to 0, or train with zerokin train --teacher"
         )
     made = {**_given(settings), **plan.settings}
-    if "weights" not in plan.settings:
-        backbone = made.get("backbone", NetworkSettings.backbone)
-        made["weights"] = chosen_weights(backbone, settings["weights"], finetune=finetune)
+    file = made.get("weights")
+    if "backbone" not in made and file is not None and (fitting := preset_fitting(file)):
+        made["backbone"] = fitting
+    if not finetune and not {"backbone", "weights"} & made.keys():
+        made["backbone"] = best_at_hand()
+        out.print(describe_best(made["backbone"]), soft_wrap=True)
+    backbone = made.get("backbone", NetworkSettings.backbone)
+    if "weights" not in made and backbone not in PRESETS:
+        made["weights"] = chosen_weights(backbone, None, finetune=finetune)
     return {**made, "recipe": {**_given(recipe), **plan.recipe}}
 
 

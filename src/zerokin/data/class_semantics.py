@@ -14,6 +14,7 @@ from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput, did_you_mean, shown
 
 TEXT_ENCODER = "minilm"
+CLIP_TEXT = "clip-text"
 
 
 def with_semantics(dataset: Dataset, semantics: str) -> Dataset:
@@ -25,9 +26,11 @@ def with_semantics(dataset: Dataset, semantics: str) -> Dataset:
         Whose classes get them.
     semantics
         ``"word-vectors=FILE"``, ``"text=MODEL"``, ``"definitions"`` (WordNet's, encoded by MiniLM;
-        ``"definitions=FOLDER"`` for a WordNet in an unusual place), ``"taxonomy"`` (a column per
-        superclass), ``"table=FILE"`` (a CSV table of names and numbers) or ``"own"``; several
-        joined by ``+`` stand side by side, each of unit length.
+        ``"definitions=FOLDER"`` for a WordNet in an unusual place), ``"clip-text"`` (names and
+        descriptions by CLIP's text tower; ``"clip-text=MODEL"`` or ``"clip-text=MODEL,FILE"`` for
+        another CLIP, or its weights), ``"taxonomy"`` (a column per superclass),
+        ``"table=FILE"`` (a CSV table of names and numbers) or ``"own"``; several joined by ``+``
+        stand side by side, each of unit length.
     """
     parts = [_from_source(dataset.classes, source) for source in _sources(semantics)]
     return dataset.with_classes(parts[0] if len(parts) == 1 else _side_by_side(parts))
@@ -92,6 +95,32 @@ def from_definitions(classes: ClassTable, folder: str | None = None) -> ClassTab
     return known_by(told, vectors, source, text_encoder=TEXT_ENCODER)
 
 
+def from_clip_text(classes: ClassTable, model: str = "") -> ClassTable:
+    """Return the table with vectors of names and descriptions from a CLIP's text tower."""
+    from zerokin.semantics.clip_text import DEFAULT_CLIP, class_prompts, clip_text_vectors
+
+    name, _, weights = model.partition(",")
+    name = name or DEFAULT_CLIP
+    told = dict(zip(classes.names, classes.descriptions or (), strict=False))
+    vectors = clip_text_vectors(class_prompts(classes.names, told), name, weights=weights or None)
+    encoder = f"{CLIP_TEXT}={name}{f',{weights}' if weights else ''}"
+    source = clip_text_source(name, weights or None)
+    return known_by(classes, vectors, source, text_encoder=encoder)
+
+
+def clip_text_source(model: str, weights: str | None = None) -> str:
+    """Return where vectors of a CLIP's text tower come from, in words.
+
+    Examples
+    --------
+    >>> clip_text_source("clip-base", "own/clip.safetensors")
+    'CLIP texts (open_clip/ViT-B-16.laion2b_s34b_b88k, file clip.safetensors)'
+    """
+    from zerokin.semantics.clip_models import clip_file, full_name
+
+    return f"CLIP texts ({full_name(model)}, {clip_file(model, weights)[1]})"
+
+
 def from_taxonomy(classes: ClassTable) -> ClassTable:
     """Return the table with a column for every superclass of the data's taxonomy."""
     from zerokin.semantics import taxonomy_vectors
@@ -113,13 +142,18 @@ WITH_ARGUMENT: dict[str, Callable[[ClassTable, str], ClassTable]] = {
     "text": from_text,
     "definitions": from_definitions,
     "table": from_table,
+    CLIP_TEXT: from_clip_text,
 }
 ALONE: dict[str, Callable[[ClassTable], ClassTable]] = {
     "definitions": from_definitions,
+    CLIP_TEXT: from_clip_text,
     "taxonomy": from_taxonomy,
     "own": from_own,
 }
-KNOWN = "word-vectors=FILE, text=MODEL, table=FILE, definitions, definitions=FOLDER, taxonomy, own"
+KNOWN = (
+    "word-vectors=FILE, text=MODEL, table=FILE, definitions, definitions=FOLDER, clip-text, "
+    "clip-text=MODEL, taxonomy, own"
+)
 
 
 def _sources(semantics: str) -> list[str]:

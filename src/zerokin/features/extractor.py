@@ -19,6 +19,8 @@ from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.networks import FeatureNetwork, create_backbone
 from zerokin.features.networks.backbone import Backbone
+from zerokin.features.networks.backbones import preset_fitting
+from zerokin.features.networks.presets import expand_preset, preset_of
 from zerokin.features.reading import (
     MOST_CROPS,
     View,
@@ -88,11 +90,16 @@ class Extractor:
 
     def recipe(self) -> dict[str, Any]:
         """Say in plain words and numbers what the features depend on, the images aside."""
+        name = reading_parts(self.network)[0].name
+        preset = preset_of(name)
+        # Of ImageNet-1k nothing is said: files of earlier versions stay those of the same recipe.
+        apart = preset is not None and preset.weights != "packaged" and self.weights != "random"
         return {
             "zerokin": __version__,
             "torch": torch.__version__,
-            "backbone": reading_parts(self.network)[0].name,
+            "backbone": name,
             "weights": self.weights,
+            **({"pretraining": preset.pretraining} if preset is not None and apart else {}),
             "network_sha256": network_sha256(self.network),
             "resize_mode": self.resize_mode,
             "cache_size": self.cache_size,
@@ -126,8 +133,8 @@ def open_extractor(
     Parameters
     ----------
     backbone, weights
-        As for `create_backbone`; by default ``tf_efficientnet_lite0`` with packaged weights, and
-        any other backbone with what ``weights`` says.
+        As for `create_backbone`; by default the preset whose network a weight file is of, otherwise
+        ``tf_efficientnet_lite0`` with packaged weights. A preset brings its own weights.
     model
         Folder of a saved `FeatureLearner` instead.
     image_size, resize_mode, zoom, tta_flip, tta_crops, batch_size
@@ -150,12 +157,17 @@ def open_extractor(
         network = FeatureLearner.load(model, device=place)
         network.network_.to(place)
     else:
-        network = create_backbone(
-            backbone or NetworkSettings.backbone,
-            weights=weights or "packaged",
-            input_size=image_size,
-        ).to(place)
-        source = named(weights or "packaged")
+        if backbone is None and weights is not None:
+            backbone = preset_fitting(weights)
+        given = {"weights": weights, "resize_mode": resize_mode, "tta_flip": tta_flip}
+        typed = {name: value for name, value in given.items() if value is not None}
+        chosen = expand_preset({"backbone": backbone or NetworkSettings.backbone, **typed})
+        weights = chosen.get("weights", "packaged")
+        resize_mode, tta_flip = chosen.get("resize_mode"), chosen.get("tta_flip")
+        size = {} if image_size is None else {"input_size": image_size}
+        options = {**chosen.get("options", {}), **size}
+        network = create_backbone(chosen["backbone"], weights=weights, **options).to(place)
+        source = named(weights)
     own = own_view(network)
     view = View(
         image_size=own.image_size if image_size is None else image_size,

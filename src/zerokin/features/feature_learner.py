@@ -27,6 +27,7 @@ from zerokin.features.networks import (
 )
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import Head
+from zerokin.features.networks.presets import expand_preset
 from zerokin.features.reading import View, read_all
 from zerokin.features.serialization import read_features, write_features
 from zerokin.features.start_weights import StartWeights
@@ -49,7 +50,8 @@ class FeatureLearner:
     Parameters
     ----------
     backbone, mode, **settings
-        See `NetworkSettings`.
+        See `NetworkSettings`. A preset of `zerokin.features.networks.PRESETS` brings settings of
+        its own for those not given.
     recipe
         How the network is trained.
     device
@@ -99,7 +101,8 @@ class FeatureLearner:
             if name not in known:
                 raise InvalidInput(unknown_entry(name, known))
         check_arguments(self._parameter_ranges, recipe=recipe, device=device)
-        self.settings = NetworkSettings(backbone=backbone, mode=mode, **settings)
+        settings = expand_preset({"backbone": backbone, "mode": mode, **settings})
+        self.settings = NetworkSettings(**settings)
         self.recipe = recipe or Recipe()
         self.recipe.check_mode(mode)
         chosen_device(device)  # refuses what cannot be had; which GPU is asked again when needed

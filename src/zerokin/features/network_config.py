@@ -12,6 +12,7 @@ from zerokin.declared import parse_as
 from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.network_settings import NetworkSettings
+from zerokin.features.networks.presets import expand_preset
 from zerokin.features.training.recipe import Recipe
 from zerokin.files import existing
 from zerokin.parameters import NamedValues, check_arguments
@@ -99,7 +100,7 @@ def parse_network(
         **named_values(own.pop("recipe", {}), "recipe"),
     }
     settings = {**common, **own}
-    parse_as(kind, {**settings, "recipe": recipe})
+    parse_as(kind, {**expand_preset(settings), "recipe": recipe})
     return NetworkPlan(name, settings, recipe)
 
 

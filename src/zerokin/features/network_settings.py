@@ -32,7 +32,8 @@ class NetworkSettings(Declared):
     Parameters
     ----------
     backbone, weights, options
-        As for `create_backbone`; options are what it takes beyond them.
+        As for `create_backbone`; options are what it takes beyond them. `FeatureLearner` and files
+        of settings fill in those of a preset.
     mode
         ``"cnn-rnn"``: classes, and superclasses through the paper's LSTM chain;
         ``"superclass-heads"``: a linear head for each layer instead; ``"classes"``: classes alone;

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.features.networks.presets import preset_of
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.selection.fitting import Chosen
 
@@ -30,6 +31,10 @@ def _describe_network(network: FeatureLearner) -> Iterator[tuple[str, Any]]:
     settings, recipe = network.settings, network.recipe
     yield "network", settings.backbone
     yield "first weights", str(settings.weights or "random")
+    preset = preset_of(settings.backbone)
+    if preset is not None and settings.weights:
+        yield "these weights, as published, were pretrained on", preset.pretraining
+        yield "their license, as published", preset.license
     yield "image side", network.view.image_size
     if settings.tta_crops:
         yield "crops read beside each image", settings.tta_crops

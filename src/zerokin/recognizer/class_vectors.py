@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zerokin.data.class_semantics import CLIP_TEXT
 from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, did_you_mean
 
@@ -89,6 +90,12 @@ def _from_text(name: str, classes: ClassTable, text: str) -> NDArray[np.float64]
         )
     if not text.strip():
         raise InvalidInput(f"class {name!r}: its text is empty")
+    if encoder.startswith(f"{CLIP_TEXT}="):
+        from zerokin.data.class_semantics import from_clip_text
+
+        alone = ClassTable(names=(name,), descriptions=(text,))
+        by_clip: NDArray[np.float64] = from_clip_text(alone, encoder.partition("=")[2]).semantics[0]
+        return by_clip
     from zerokin.semantics import sentence_vectors
 
     found: NDArray[np.float64] = sentence_vectors([text], encoder)[0]

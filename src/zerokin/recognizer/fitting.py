@@ -59,9 +59,10 @@ def fit_recognizer(
     dataset
         Images or features, and classes with semantics or descriptions.
     learner
-        Images: the network, a `FeatureLearner` or its settings; by default EfficientNet-Lite0 with
-        the packaged weights. One that is fitted already is used as it is, unless ``finetune``.
-        Among settings, ``recipe`` may be a `Recipe`, or what differs from the default one.
+        Images: the network, a `FeatureLearner` or its settings; by default the best preset whose
+        weights are at hand, with ``finetune`` EfficientNet-Lite0 and the packaged weights.
+        One that is fitted already is used as it is, unless ``finetune``. Among settings, ``recipe``
+        may be a `Recipe`, or what differs from the default one.
     finetune
         Images: train the network on them; otherwise features are read off it as it is.
     tune

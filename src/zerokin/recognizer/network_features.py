@@ -16,6 +16,7 @@ from zerokin.data.feature_files import FeatureFile
 from zerokin.features.extraction import extract_features
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import ImageSource, open_source
+from zerokin.features.networks.presets import best_at_hand
 from zerokin.features.training import Recipe
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.parameters import InstanceOf, Optional, Ranges, check_arguments
@@ -111,6 +112,9 @@ def own_learner(
         return network, bool(getattr(network, "history_", []))
     # A network that is not trained needs no superclass heads.
     settings = {"mode": "end-to-end" if finetune else "classes", "recipe": {}, **(learner or {})}
+    # How a network is trained was chosen for the default one.
+    if not finetune and not {"backbone", "weights"} & settings.keys():
+        settings["backbone"] = best_at_hand()
     if isinstance(settings["recipe"], Mapping):
         usual = FINE_TUNING if finetune else {}
         settings["recipe"] = Recipe.from_dict({**usual, **settings["recipe"]})

@@ -117,6 +117,9 @@ class Method(ABC):
     stages: Sequence[Stage]
     calibrated: bool = True
 
+    def refuse(self, dataset: Dataset) -> None:  # noqa: B027
+        """Refuse data that this method says nothing about; by default it takes any."""
+
     @abstractmethod
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit with each of these hyper-parameters; what they share is computed once.

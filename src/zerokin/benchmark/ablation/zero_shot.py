@@ -14,7 +14,6 @@ from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.network_config import NetworkPlan
-from zerokin.features.network_settings import NetworkSettings
 from zerokin.selection.class_fold_search import ClassFoldSearch, refuse_without_folds
 from zerokin.selection.staged_search import Goal
 
@@ -94,7 +93,7 @@ def measure(
     """Choose on the folds and measure every seed in `measured_settings`; or only what folds say."""
     dataset = load_dataset(data, split=split, semantics=row.semantics)
     last = config.network(row.networks[-1])
-    method = method_for(row.method, centered=NetworkSettings(**last.settings).centered)
+    method = method_for(row.method, centered=last.learner(None, None).settings.centered)
     if not tune:
         method.stages = ([{}],)
     seed = config.seeds[0]

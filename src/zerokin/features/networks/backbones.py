@@ -6,15 +6,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean
 from zerokin.features.networks.backbone import Backbone
+from zerokin.features.networks.clip_backbones import clip_backbone
 from zerokin.features.networks.few_shot_backbones import FEW_SHOT
 from zerokin.features.networks.packaged_weights import PACKAGES, packaged_weights
+from zerokin.features.networks.presets import BEST_FIRST, PRESETS
 from zerokin.features.networks.timm_backbones import EFFICIENTNET_LITE, timm_backbone
 from zerokin.features.networks.vgg_backbones import VGG, vgg
-from zerokin.features.networks.weight_files import load_weights, read_weights
+from zerokin.features.networks.weight_files import load_weights, read_weights, unwrapped
+from zerokin.hub import cached_file, first_line
+from zerokin.semantics.clip_models import OPEN_CLIP, WEIGHTS_FILE, check_clip, clip_file
 
 
 def create_backbone(
@@ -29,19 +34,23 @@ def create_backbone(
     Parameters
     ----------
     name
+        One of `PRESETS`, with its image size and pooling;
         ``"small"`` for CPUs; ``"conv4"``, ``"resnet12"`` or ``"wrn28-10"`` for few-shot learning;
         ``"vgg16"`` (and 11,
-        13, 19, with ``_bn``), convolutions only; otherwise any model of timm, such as
-        ``"resnet50"`` or ``"tf_efficientnet_lite0"``.
+        13, 19, with ``_bn``), convolutions only; an image tower of open_clip, such as
+        ``"open_clip/ViT-B-16"``; otherwise any model of timm, such as ``"resnet50"`` or
+        ``"tf_efficientnet_lite0"``.
     weights
-        None: random. ``"hub"``: timm's pretrained weights, downloaded. ``"packaged"``: for
+        None: random. ``"hub"``: pretrained weights of timm or open_clip, from the hub's cache or
+        downloaded. ``"packaged"``: for
         ``tf_efficientnet_lite0``, ``1`` and ``2``, from the extra ``pretrained``. Otherwise a file:
         safetensors or a torch state dict. A classifier in it is ignored.
     input_size
         Side of the images; by default what the model was made for. Convolutional models read any.
     options
         Passed on: ``width``, ``dropout`` and ``drop_block`` of resnet12, ``dropout`` of wrn28-10,
-        ``width`` and ``flatten`` of conv4, and what a timm model takes, such as ``drop_path_rate``.
+        ``width`` and ``flatten`` of conv4, ``pooling`` of timm's transformers (``"cls"``,
+        ``"mean"`` or ``"cls+mean"``), and what a timm model takes, such as ``drop_path_rate``.
 
     Returns
     -------
@@ -59,6 +68,14 @@ def create_backbone(
     if input_size is not None and input_size < 1:
         raise InvalidInput(f"input_size must be at least 1: got {input_size}")
     check_backbone(name, weights)
+    if name in PRESETS:
+        preset = PRESETS[name]
+        name, options = preset.model, {**preset.options, **options}
+        if input_size is not None:
+            options["input_size"] = input_size
+        input_size = options.pop("input_size", None)
+    if name.startswith(OPEN_CLIP):
+        return _clip(name, weights, input_size, options)
     architecture = name.partition(".")[0]
     if input_size is not None and architecture in (*FEW_SHOT, *VGG):
         options["input_size"] = input_size
@@ -74,6 +91,27 @@ def create_backbone(
         raise InvalidInput(f"{name} does not take that option: {error}") from error
 
 
+def preset_fitting(weights: str | PathLike[str]) -> str | None:
+    """Return the preset whose network a weight file is of; None if it is of none, or no file.
+
+    Parameters
+    ----------
+    weights
+        As for `create_backbone`.
+    """
+    if not Path(weights).is_file():
+        return None
+    tensors = read_weights(Path(weights))
+    for name in BEST_FIRST:
+        with torch.device("meta"):
+            wanted = create_backbone(name).model.state_dict()
+        found = unwrapped(tensors, wanted)
+        needed = [key for key in wanted if not key.endswith("num_batches_tracked")]
+        if all(key in found and found[key].shape == wanted[key].shape for key in needed):
+            return name
+    return None
+
+
 def check_backbone(name: str, weights: str | PathLike[str] | None) -> None:
     """Refuse a name that no backbone has, or weights there are none of; nothing is read or made.
 
@@ -83,8 +121,12 @@ def check_backbone(name: str, weights: str | PathLike[str] | None) -> None:
     Traceback (most recent call last):
     zerokin.errors.InvalidInput: unknown backbone 'smal'; did you mean 'small'? ...
     """
+    if name in PRESETS:
+        name = PRESETS[name].model
     architecture = name.partition(".")[0]
-    if name not in FEW_SHOT and architecture not in (*VGG, *PACKAGES):
+    if name.startswith(OPEN_CLIP):
+        check_clip(name)
+    elif name not in FEW_SHOT and architecture not in (*VGG, *PACKAGES):
         _check_timm(name)
     if weights == "packaged" and architecture not in PACKAGES:
         known = ", ".join(PACKAGES)
@@ -123,6 +165,7 @@ def _timm(
     options: dict[str, Any],
 ) -> Backbone:
     architecture = name.partition(".")[0]
+    pooling = options.pop("pooling", None)
     model = _timm_model(name, {**options, "num_classes": 0}, pretrained=weights == "hub")
     if weights == "packaged":
         found = packaged_weights(architecture, model)
@@ -138,7 +181,30 @@ def _timm(
         model,
         input_size=input_size,
         normalization=EFFICIENTNET_LITE if lite else None,
+        pooling=pooling,
     )
+
+
+def _clip(
+    name: str,
+    weights: str | PathLike[str] | None,
+    input_size: int | None,
+    options: dict[str, Any],
+) -> Backbone:
+    if options:
+        raise InvalidInput(f"{name} takes no options: leave out {', '.join(options)}")
+    backbone = clip_backbone(name)
+    if input_size not in (None, backbone.input_size):
+        side = backbone.input_size
+        raise InvalidInput(
+            f"{name} reads images of {side} × {side} pixels only: got input_size={input_size}"
+        )
+    if weights is not None:
+        found = _read(clip_file(name, "hub")[0] if weights == "hub" else weights)
+        # Of a file with both towers, that of images.
+        own = {k.removeprefix("visual."): v for k, v in found.items() if k.startswith("visual.")}
+        load_weights(backbone.model, own or found, name=name, source=weights)
+    return backbone
 
 
 def _read(weights: str | PathLike[str]) -> dict[str, Tensor]:
@@ -156,10 +222,11 @@ def _check_timm(name: str) -> None:
 
     architecture, _, tag = name.partition(".")
     if not timm.is_model(architecture):
-        known = [*FEW_SHOT, *VGG, *timm.list_models()]
+        own = [*PRESETS, *FEW_SHOT]
+        known = [*own, *VGG, *timm.list_models()]
         raise InvalidInput(
             f"unknown backbone {name!r}{did_you_mean(name, known)} "
-            f"(known: {', '.join(FEW_SHOT)} and the {len(known) - len(FEW_SHOT):,} of "
+            f"(known: {', '.join(own)} and the {len(known) - len(own):,} of "
             f"timm.list_models())"
         )
     tagged = timm.list_pretrained(f"{architecture}*")
@@ -175,14 +242,18 @@ def _timm_model(name: str, options: dict[str, Any], *, pretrained: bool) -> Any:
         return timm.create_model(name, **options)
     if not timm.models.is_model_pretrained(name.partition(".")[0]):
         raise InvalidInput(f"the hub has no weights for {name}: give a weight file")
+    # What is cached is read as it is: timm would ask the hub about it first.
+    repository = getattr(timm.get_pretrained_cfg(name), "hf_hub_id", None)
+    cached = cached_file(repository, WEIGHTS_FILE["timm"]) if repository else None
+    if cached is not None:
+        options["pretrained_cfg_overlay"] = {"file": str(cached)}
     try:
         return timm.create_model(name, pretrained=True, **options)
     except TypeError:
         raise
     except Exception as error:
         # Downloading can fail in as many ways as there are networks and libraries below timm.
-        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise MissingFile(
-            f"weights of {name} could not be had from the hub ({first}): "
+            f"weights of {name} could not be had from the hub ({first_line(error)}): "
             f"check the connection, or give a weight file"
         ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -25,9 +26,9 @@ def packaged_file(architecture: str) -> Path:
         raise InvalidInput(
             f"no packaged weights for {architecture}: there are some for {listing(PACKAGES)}"
         )
-    spec = find_spec(PACKAGES[architecture])
-    if spec is None or not spec.submodule_search_locations:
+    if not is_packaged(architecture):
         raise MissingExtra(f"weights='packaged' for {architecture}", "pretrained")
+    spec: Any = find_spec(PACKAGES[architecture])
     folder = Path(next(iter(spec.submodule_search_locations))) / "models"
     files = sorted(folder.glob("*.pth"))
     if len(files) != 1:
@@ -36,6 +37,12 @@ def packaged_file(architecture: str) -> Path:
             f"reinstall the package {PACKAGES[architecture]}"
         )
     return files[0]
+
+
+def is_packaged(architecture: str) -> bool:
+    """Tell whether the package with an architecture's weights is installed."""
+    spec = find_spec(PACKAGES[architecture]) if architecture in PACKAGES else None
+    return spec is not None and bool(spec.submodule_search_locations)
 
 
 def packaged_weights(architecture: str, model: nn.Module) -> dict[str, Tensor]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from math import isqrt
-from typing import Any
+from typing import Any, Literal, get_args
 
+import torch
 from torch import Tensor, nn
 
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.networks.backbone import Backbone, BackboneOutput, Normalization
 
 # EfficientNet-Lite was trained on (255 x − 127) / 128, to which timm's 0.5 only comes near.
 EFFICIENTNET_LITE = Normalization(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
+
+Pooling = Literal["cls", "mean", "cls+mean"]
+"""The class token of a transformer, the mean of its patch tokens, or both side by side."""
 
 
 class TimmBackbone(Backbone):
@@ -19,7 +23,14 @@ class TimmBackbone(Backbone):
 
     Most models average over positions; some normalize or widen after that, transformers may take
     the class token.
+
+    Attributes
+    ----------
+    pooling : str or None
+        Of transformers: one of `Pooling`, in place of the model's own.
     """
+
+    pooling: Pooling | None = None
 
     def _extract(self, x: Tensor, *_shares: Tensor) -> BackboneOutput:
         model: Any = self.model
@@ -27,7 +38,12 @@ class TimmBackbone(Backbone):
             hidden = model.forward_features(x)
         except AssertionError as error:  # how timm refuses a size
             raise InvalidInput(f"{self.name} (input_size={self.input_size}): {error}") from error
-        return BackboneOutput(self._maps(hidden), model.forward_head(hidden, pre_logits=True))
+        maps = self._maps(hidden)
+        if self.pooling is None:
+            return BackboneOutput(maps, model.forward_head(hidden, pre_logits=True))
+        parts = {"cls": hidden[:, 0], "mean": maps.mean(dim=(2, 3))}
+        pooled = [parts[part] for part in self.pooling.split("+")]
+        return BackboneOutput(maps, torch.cat(pooled, dim=1))
 
     def _maps(self, hidden: object) -> Tensor:
         if isinstance(hidden, Tensor) and hidden.ndim == 4:
@@ -43,7 +59,12 @@ class TimmBackbone(Backbone):
 
 
 def timm_backbone(
-    name: str, model: nn.Module, *, input_size: int | None, normalization: Normalization | None
+    name: str,
+    model: nn.Module,
+    *,
+    input_size: int | None,
+    normalization: Normalization | None,
+    pooling: Pooling | None = None,
 ) -> TimmBackbone:
     """Wrap a timm model made with ``num_classes=0``.
 
@@ -57,6 +78,8 @@ def timm_backbone(
         Side of the images; None: what the model was made for.
     normalization
         What the model expects; None: what timm says.
+    pooling
+        Of a transformer with a class token; None: as the model pools by itself.
     """
     timm_model: Any = model
     config: dict[str, Any] = timm_model.pretrained_cfg
@@ -64,19 +87,43 @@ def timm_backbone(
     if input_size is not None and input_size != native:
         resize(timm_model, name, input_size, native)
     n_features = int(timm_model.num_features)
-    return TimmBackbone(
+    d_f = int(getattr(model, "head_hidden_size", None) or n_features)
+    if pooling is not None:
+        _check_pooling(timm_model, name, pooling)
+        d_f = n_features * len(pooling.split("+"))
+    backbone = TimmBackbone(
         name,
         model,
         channels=n_features,
-        d_f=int(getattr(model, "head_hidden_size", None) or n_features),
+        d_f=d_f,
         input_size=input_size or native,
         normalization=normalization or Normalization(tuple(config["mean"]), tuple(config["std"])),
     )
+    backbone.pooling = pooling
+    return backbone
+
+
+def _check_pooling(model: Any, name: str, pooling: str) -> None:
+    known = get_args(Pooling)
+    if pooling not in known:
+        hint = did_you_mean(str(pooling), known)
+        raise InvalidInput(f"pooling must be one of {', '.join(known)}: got {shown(pooling)}{hint}")
+    if getattr(model, "cls_token", None) is None:
+        raise InvalidInput(f"{name} has no class token: leave out pooling")
 
 
 def resize(model: Any, name: str, input_size: int, native: int) -> None:
     """Make a model with position embeddings read another size; convolutions read any."""
     if not model.pretrained_cfg.get("fixed_input_size"):
+        return
+    if getattr(model, "dynamic_img_size", False):  # position embeddings follow each image
+        patch = int(model.patch_embed.patch_size[0])
+        if input_size % patch:
+            near = max(round(input_size / patch), 1) * patch
+            raise InvalidInput(
+                f"{name} reads patches of {patch} × {patch} pixels: got input_size={input_size}, "
+                f"try {near}"
+            )
         return
     if not hasattr(model, "set_input_size"):
         raise InvalidInput(

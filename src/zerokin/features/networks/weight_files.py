@@ -134,7 +134,7 @@ def load_weights(
         model does not have.
     """
     wanted = model.state_dict()
-    found = _unwrapped(weights, wanted)
+    found = unwrapped(weights, wanted)
     # Batch norm's counter came late to torch: older files lack it, and it changes no output.
     missing = [k for k in wanted if k not in found and not k.endswith("num_batches_tracked")]
     extra = [k for k in found if k not in wanted and not k.startswith(ignored)]
@@ -171,7 +171,7 @@ def _tensors(content: object, file: Path) -> dict[str, Tensor]:
     return {str(key): value for key, value in content.items()}
 
 
-def _unwrapped(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def unwrapped(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return weights by the names the model has, whatever wrapped the model that was saved.
 
     A whole network's file also holds a head: once a prefix marks the backbone, only that counts.
