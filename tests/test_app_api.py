@@ -217,7 +217,10 @@ def test_openapi_shows_the_bodies_and_the_query(client):
     paths = client.get("/api/openapi.json").json()["paths"]
     predict = paths["/api/predict"]["post"]
     query = {one["name"]: one for one in predict["parameters"]}
-    assert set(query) == {"k", "max_risk", "unseen_bias", "candidates", "examples"}
+    assert set(query) == {
+        "k", "max_risk", "unseen_bias", "candidates", "examples", "classes", "under", "level",
+        "min_confidence",
+    }  # fmt: skip
     assert {one["in"] for one in query.values()} == {"query"}
     assert not any(one["required"] for one in query.values())
     k, bias = query["k"]["schema"], query["unseen_bias"]["schema"]

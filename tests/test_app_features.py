@@ -248,3 +248,43 @@ def test_a_classifier_of_an_earlier_version_is_served_and_cannot_be_changed(tmp_
         page(service)
     finally:
         service.close()
+
+
+def test_a_level_and_restrictions_may_be_asked_for(client, service):
+    known = service.recognizer
+    row = np.asarray(rows(1)[0], dtype=np.float64)
+    under = known.hierarchy.node_names(1)[0]
+    below = [known.classes.names[at] for at in known.hierarchy.members(1, 0)]
+    query = {"level": "1", "under": under, "classes": below, "k": 3}
+    given = client.post("/api/predict", json={"features": row.tolist()}, params=query)
+    assert given.status_code == 200, given.json()
+    expected = known.recognize(row, level=1, under=under, classes=below, k=3)[0].to_dict()
+    assert given.json() == {**expected, "image": "features", "picture": "features"}
+    sure = {"min_confidence": 0.9, "level": "all"}
+    given = client.post("/api/predict", json={"features": row.tolist()}, params=sure).json()
+    assert given["answer"] == known.recognize(row, min_confidence=0.9)[0].name
+    shown = client.get("/api/openapi.json").json()["paths"]["/api/predict"]["post"]["parameters"]
+    assert {"level", "under", "classes", "min_confidence"} <= {one["name"] for one in shown}
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ({"level": "famly"}, "there is no level 'famly'"),
+        ({"level": "9" * 5000}, "there is no level '999"),
+        ({"level": "-1"}, "there is no level '-1'"),
+        ({"level": "\x1b[2J"}, "there is no level"),
+        ({"under": "x" * 5000}, "unknown superclass"),
+        ({"classes": ["class 0", "clas 1"]}, "unknown class 'clas 1'"),
+        ({"classes": "class 0", "candidates": "unseen"}, "leaves no class to choose from"),
+        ({"min_confidence": "nan"}, "min_confidence must be a number from 0 to 1"),
+        ({"min_confidence": "0.5", "max_risk": "0.5"}, "give one of"),
+    ],
+)
+def test_levels_and_restrictions_that_cannot_be_are_one_line(client, query, line):
+    given = client.post("/api/predict", json={"features": [0.5] * WIDTH}, params=query)
+    assert given.status_code == 400
+    said = given.json()["error"]
+    assert line in said
+    assert len(said) <= 400
+    assert said.isprintable()

@@ -31,10 +31,8 @@ from zerokin.app.request_models import (
 from zerokin.app.service import Content, Service
 from zerokin.declared import parse_as, problem_line
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.recognizer.answering import Question
 from zerokin.recognizer.class_notes import class_notes
 
-KINDS = ("all", "seen", "unseen")
 IMAGE_FIELD = "image"
 FORMER_FIELD = "picture"
 ROUTES = {
@@ -75,7 +73,7 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
         openapi_extra={"requestBody": body_schema(FeatureRow) if of_features else IMAGE_BODY},
     )
     async def predict(request: Request, asked: Annotated[PredictQuery, Query()]) -> JSONResponse:
-        question = Question(chosen(asked.candidates), asked.k, asked.max_risk, asked.unseen_bias)
+        question = asked.question()
         async with sent_sample(request, service) as (read, name):
             answer = await asyncio.wrap_future(service.ask(read, name, question))
         return JSONResponse(answer.to_dict(examples=asked.examples))
@@ -117,17 +115,6 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
         return error(404, f"nothing at {request.url.path}: there are {', '.join(ROUTES)}")
 
     return router
-
-
-def chosen(candidates: list[str]) -> str | list[str]:
-    """Return the candidates of a question from the values of a query.
-
-    Examples
-    --------
-    >>> chosen(["unseen"]), chosen(["lynx", "wolf"])
-    ('unseen', ['lynx', 'wolf'])
-    """
-    return candidates[0] if len(candidates) == 1 and candidates[0] in KINDS else candidates
 
 
 @asynccontextmanager

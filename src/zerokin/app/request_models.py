@@ -40,6 +40,19 @@ IMAGE_BODY = {
 }
 """Of POST /api/predict, for OpenAPI."""
 
+KINDS = ("all", "seen", "unseen")
+
+
+def chosen(candidates: list[str]) -> str | list[str]:
+    """Return the candidates of a question from the values of a query.
+
+    Examples
+    --------
+    >>> chosen(["unseen"]), chosen(["lynx", "wolf"])
+    ('unseen', ['lynx', 'wolf'])
+    """
+    return candidates[0] if len(candidates) == 1 and candidates[0] in KINDS else candidates
+
 
 class PredictQuery(BaseModel):
     """Query of POST /api/predict: what is asked about the image."""
@@ -57,6 +70,24 @@ class PredictQuery(BaseModel):
         ["all"], description="all, seen, unseen, or a class; repeated for several"
     )
     examples: bool = Field(False, description="kin come with images")
+    classes: list[str] | None = Field(
+        Question.classes, description="only this class of the candidates; repeated for several"
+    )
+    under: list[str] | None = Field(
+        Question.under, description="only classes below this superclass; repeated for several"
+    )
+    level: str | None = Field(
+        Question.level, description="layer to answer at: a number, a rank such as family, or all"
+    )
+    min_confidence: Annotated[Share | None, Typed] = Field(
+        Question.min_confidence, description="the deepest level that is this probable is answered"
+    )
+
+    def question(self) -> Question:
+        """Return what is asked."""
+        asked = vars(self).items()
+        known = {name: value for name, value in asked if name in Question._parameter_ranges}
+        return Question(**{**known, "candidates": chosen(self.candidates)})
 
 
 class FeatureRow(BaseModel):

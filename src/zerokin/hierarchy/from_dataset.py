@@ -42,7 +42,10 @@ def build_hierarchy(
             )
         semantics = None if classes.vectors is None else classes.semantics
         return ClassHierarchy.from_taxonomy(
-            classes.taxonomy, names=classes.names, semantics=semantics
+            classes.taxonomy,
+            names=classes.names,
+            semantics=semantics,
+            ranks=classes.taxonomy_ranks,
         )
     tree = ClassHierarchy.from_semantics(
         classes.semantics, branching, random_state, names=classes.names, method=grouping

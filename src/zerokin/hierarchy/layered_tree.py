@@ -36,6 +36,9 @@ class LayeredTree:
         Class vectors (C, d_z), if there are any.
     node_names
         For each layer a name per node; ``None`` for ``"1.07"`` (layer and node).
+    ranks
+        What each layer is called, bottom to top, such as ``["genus", "family"]``; ``None`` where
+        layers have no names, as clusters have none.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class LayeredTree:
         names: Sequence[str] | None = None,
         semantics: ArrayLike | None = None,
         node_names: Sequence[Sequence[str]] | None = None,
+        ranks: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(layers, Sequence | np.ndarray) or isinstance(layers, str):
             raise InvalidInput(f"layers must be a list of layers: got {shown(layers)}")
@@ -69,6 +73,9 @@ class LayeredTree:
                 checked_names(given, size, what="node")
                 for given, size in zip(node_names, self.sizes, strict=True)
             ]
+        self._ranks = None
+        if ranks is not None:
+            self._ranks = checked_names(ranks, self.n_layers, what="rank")
         self._prototypes: dict[int, NDArray[np.float64]] = {}
 
     @property
@@ -150,12 +157,18 @@ class LayeredTree:
         """Whether superclasses have names of their own rather than numbers."""
         return self._node_names is not None
 
+    @property
+    def ranks(self) -> tuple[str, ...] | None:
+        """What each superclass layer is called, bottom to top, such as genus and family."""
+        return self._ranks
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LayeredTree):
             return NotImplemented
         return (
             self._names == other._names
             and self._node_names == other._node_names
+            and self._ranks == other._ranks
             and self.n_layers == other.n_layers
             and all(map(np.array_equal, self._labels, other._labels))
             and _same(self._semantics, other._semantics)

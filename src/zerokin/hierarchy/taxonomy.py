@@ -19,7 +19,7 @@ Path = tuple[Step, ...]
 
 def taxonomy_layers(
     paths: Sequence[Sequence[str | None]], names: Sequence[str]
-) -> tuple[list[NDArray[np.int64]], list[list[str]]]:
+) -> tuple[list[NDArray[np.int64]], list[list[str]], list[int]]:
     """Turn one path per class into layers of superclasses.
 
     A node is its whole path, so equal names under different parents are different nodes. A
@@ -42,10 +42,12 @@ def taxonomy_layers(
         Node of each class, bottom to top; nodes are numbered by their first class.
     node_names : list of list of str
         Names of the nodes of each layer, all different within a layer.
+    depths : list of int
+        How many steps of a path lead to each layer.
 
     Examples
     --------
-    >>> layers, node_names = taxonomy_layers(
+    >>> layers, node_names, depths = taxonomy_layers(
     ...     [("mammal", "cat"), ("mammal", "cat"), ("mammal", "dog"), ("bird",), ("bird",)],
     ...     ["lynx", "puma", "wolf", "heron", "wren"],
     ... )
@@ -53,10 +55,13 @@ def taxonomy_layers(
     [array([0, 0, 1, 2, 2]), array([0, 0, 0, 1, 1])]
     >>> node_names
     [['cat', 'dog', 'bird'], ['mammal', 'bird']]
+    >>> depths
+    [2, 1]
     """
     cleaned = [_cleaned(path, name) for path, name in zip(paths, names, strict=True)]
     layers: list[NDArray[np.int64]] = []
     node_names: list[list[str]] = []
+    depths: list[int] = []
     # From the deepest layer up, so that of equal layers the most specific names stay.
     for depth in range(max(map(len, cleaned)), 0, -1):
         nodes: dict[Path, int] = {}
@@ -66,12 +71,13 @@ def taxonomy_layers(
         if speaks and not (node_names and len(node_names[-1]) == len(nodes)):
             layers.append(labels)
             node_names.append(_readable_names(list(nodes)))
+            depths.append(depth)
     if not layers:
         raise InvalidInput(
             f"the taxonomy puts the {len(cleaned)} classes into no groups: at some level at least "
             "two classes must share a superclass that others do not"
         )
-    return layers, node_names
+    return layers, node_names, depths
 
 
 def listed_paths(

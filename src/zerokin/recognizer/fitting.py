@@ -201,14 +201,7 @@ def _with_semantics(hierarchy: ClassHierarchy, dataset: Dataset) -> ClassHierarc
     """Return superclasses that know their classes' vectors, so that a class can join them."""
     names = dataset.classes.names
     hierarchy = aligned_hierarchy(hierarchy, names, beside="the data set")
-    layers = range(1, hierarchy.n_layers + 1)
-    named = hierarchy.has_node_names
-    return ClassHierarchy(
-        [hierarchy.labels(layer) for layer in layers],
-        names=names,
-        semantics=dataset.semantics,
-        node_names=[hierarchy.node_names(layer) for layer in layers] if named else None,
-    )
+    return hierarchy.replace(names=names, semantics=dataset.semantics)
 
 
 def _classifier(

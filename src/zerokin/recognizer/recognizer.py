@@ -21,7 +21,7 @@ from zerokin.data.classes import ClassTable
 from zerokin.data.resizing import resize_to_square
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognizer.answering import Answerer, Calibrations, Question
+from zerokin.recognizer.answering import Answerer, Calibrations, Names, Question
 from zerokin.recognizer.class_notes import class_notes
 from zerokin.recognizer.class_vectors import class_vector
 from zerokin.recognizer.examples import Examples
@@ -136,6 +136,10 @@ class Recognizer:
         k: int = 5,
         max_risk: float | None = None,
         unseen_bias: float = 0.0,
+        classes: Names = None,
+        under: Names = None,
+        level: int | str | None = None,
+        min_confidence: float | None = None,
     ) -> list[ImageAnswer]:
         """Return an answer for every sample; one that cannot be read stops with its name.
 
@@ -152,10 +156,30 @@ class Recognizer:
             Selective prediction: the risk of being wrong that one answer may carry, 0 to 1.
         unseen_bias
             Added to the scores of unseen classes: above 0 they are named more often.
+        classes
+            Only these classes of the candidates; None for all.
+        under
+            Only classes below this superclass, or these; None for all.
+        level
+            The layer to answer at: 0 for classes, 1 and up for superclasses, or the name of a
+            taxonomy's rank such as ``"family"``. Probabilities are summed below each superclass.
+            ``"all"`` answers with classes and lists every level. With ``max_risk`` or
+            ``min_confidence`` nothing deeper is answered.
+        min_confidence
+            The probability that an answer must have, 0 to 1: the best of the deepest level that
+            has it, in place of ``max_risk``.
         """
         answers = []
         for answer in self.recognize_stream(
-            samples, candidates=candidates, k=k, max_risk=max_risk, unseen_bias=unseen_bias
+            samples,
+            candidates=candidates,
+            k=k,
+            max_risk=max_risk,
+            unseen_bias=unseen_bias,
+            classes=classes,
+            under=under,
+            level=level,
+            min_confidence=min_confidence,
         ):
             if isinstance(answer, UnreadableImage):
                 raise InvalidInput(answer.error)
@@ -170,6 +194,10 @@ class Recognizer:
         k: int = 5,
         max_risk: float | None = None,
         unseen_bias: float = 0.0,
+        classes: Names = None,
+        under: Names = None,
+        level: int | str | None = None,
+        min_confidence: float | None = None,
         batch_size: int = BATCH_SIZE,
     ) -> Iterator[ImageAnswer | UnreadableImage]:
         """Yield answers in the order of the samples, however many there are.
@@ -180,7 +208,9 @@ class Recognizer:
         """
         if batch_size < 1:
             raise InvalidInput(f"batch_size must be at least 1: got {batch_size}")
-        question = Question(candidates, k, max_risk, unseen_bias)
+        question = Question(
+            candidates, k, max_risk, unseen_bias, classes, under, level, min_confidence
+        )
         known = self._known
         answerer = Answerer(known.classifier, self.calibrations, question, self._examples)
         return self._stream(samples, answerer, batch_size)
