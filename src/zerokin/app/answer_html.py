@@ -77,9 +77,14 @@ def _role(best: RankedClass) -> str:
 def _path(superclasses: Sequence[Superclass], best: RankedClass) -> str:
     if not superclasses:
         return ""
-    steps = [
-        f"<li>{as_html(step.name)}{_small(step.probability)}</li>" for step in superclasses
-    ] + [f"<li><strong>{as_html(best.name)}</strong>{_small(best.probability)}</li>"]
+    # Nodes with a single child are the same group, and bear its name.
+    below = [*(step.name for step in superclasses[1:]), best.name]
+    shown = [
+        step for step, next_name in zip(superclasses, below, strict=True) if step.name != next_name
+    ]
+    steps = [f"<li>{as_html(step.name)}{_small(step.probability)}</li>" for step in shown] + [
+        f"<li><strong>{as_html(best.name)}</strong>{_small(best.probability)}</li>"
+    ]
     return f'<h3>Path through the hierarchy</h3><ol class="zk-path">{"".join(steps)}</ol>'
 
 

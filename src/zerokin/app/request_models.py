@@ -71,13 +71,13 @@ class PredictQuery(BaseModel):
     )
     examples: bool = Field(False, description="kin come with images")
     classes: list[str] | None = Field(
-        Question.classes, description="only this class of the candidates; repeated for several"
+        None, description="only this class of the candidates; repeated for several"
     )
     under: list[str] | None = Field(
-        Question.under, description="only classes below this superclass; repeated for several"
+        None, description="only classes below this superclass; repeated for several"
     )
     level: str | None = Field(
-        Question.level, description="layer to answer at: a number, a rank such as family, or all"
+        None, description="layer to answer at: a number, a rank such as family, or all"
     )
     min_confidence: Annotated[Share | None, Typed] = Field(
         Question.min_confidence, description="the deepest level that is this probable is answered"

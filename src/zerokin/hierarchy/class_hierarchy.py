@@ -20,7 +20,7 @@ from zerokin.hierarchy.choice import chosen_classes
 from zerokin.hierarchy.clustering import Method, cluster_layers
 from zerokin.hierarchy.layered_tree import LayeredTree
 from zerokin.hierarchy.layers import layer_sizes
-from zerokin.hierarchy.naming import distinctive_names, numbered_names
+from zerokin.hierarchy.naming import attribute_candidates, choose_names, member_candidates
 from zerokin.hierarchy.serialization import read_hierarchy, write_hierarchy
 from zerokin.hierarchy.taxonomy import checked_iterable, listed_paths, taxonomy_layers
 
@@ -40,7 +40,7 @@ class ClassHierarchy(LayeredTree):
     semantics
         Class vectors (C, d_z), if there are any.
     node_names
-        For each layer a name per node; ``None`` for ``"1.07"`` (layer and node).
+        For each layer a name per node; ``None`` to name them by their most typical classes.
     ranks
         What each layer is called, bottom to top, such as ``["genus", "family"]``; ``None`` where
         layers have no names, as clusters have none.
@@ -209,13 +209,24 @@ class ClassHierarchy(LayeredTree):
         }
         return ClassHierarchy(**{**parts, **changes})
 
-    def named_by(self, attribute_names: Sequence[str]) -> ClassHierarchy:
+    def named_by(
+        self,
+        attribute_names: Sequence[str] | None = None,
+        *,
+        concepts: Sequence[Sequence[str | None]] | None = None,
+    ) -> ClassHierarchy:
         """Return a copy whose nodes are named by the attributes that set them most apart.
+
+        Where attributes do not tell nodes apart, they are named by what stands above all of
+        their classes, then by their most typical classes. One name means one group of classes.
 
         Parameters
         ----------
         attribute_names
-            A name for each of the d_z numbers of a class vector.
+            A name for each of the d_z numbers of a class vector; None where they have none.
+        concepts
+            What stands above the classes of each node, for layers 1, … n, such as
+            `zerokin.hierarchy.wordnet.common_hypernyms` finds; None for a node without.
 
         Examples
         --------
@@ -224,6 +235,19 @@ class ClassHierarchy(LayeredTree):
         >>> sorted(tree.node_names(1))
         ['hooves', 'wings, stripes']
         """
+        wanted: list[list[list[str]]] = [
+            [[] for _ in range(self._size(layer))] for layer in range(1, self.n_layers + 1)
+        ]
+        if attribute_names is not None:
+            wanted = self._attribute_names(attribute_names)
+        for layer, names in enumerate(wanted, start=1):
+            members = member_candidates(self._labels[layer], self._names, self._semantics)
+            for node, possible in enumerate(names):
+                concept = None if concepts is None else concepts[layer - 1][node]
+                possible += [*([concept] if concept else []), *members[node]]
+        return self.replace(node_names=choose_names(self._labels, self._names, wanted))
+
+    def _attribute_names(self, attribute_names: Sequence[str]) -> list[list[list[str]]]:
         Z = self.prototypes(0)
         if isinstance(attribute_names, str):
             raise InvalidInput(f"attribute_names is the single word {attribute_names!r}")
@@ -235,13 +259,8 @@ class ClassHierarchy(LayeredTree):
             raise InvalidInput(
                 f"{len(words)} attribute names were given for vectors of {Z.shape[1]} numbers"
             )
-        node_names = [
-            distinctive_names(
-                self.prototypes(layer), Z, words, numbered_names(layer, self._size(layer))
-            )
-            for layer in range(1, self.n_layers + 1)
-        ]
-        return self.replace(node_names=node_names)
+        layers = range(1, self.n_layers + 1)
+        return [attribute_candidates(self.prototypes(layer), Z, words) for layer in layers]
 
     def select(self, classes: Iterable[int] | Iterable[str] | NDArray[np.bool_]) -> ClassHierarchy:
         """Return the hierarchy of some of the classes, in the order given.

@@ -16,7 +16,7 @@ from zerokin.data.enough_folds import enough_folds
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
-from zerokin.hierarchy.from_dataset import build_hierarchy
+from zerokin.hierarchy.from_dataset import build_hierarchy, readable_names
 from zerokin.metrics.accuracy import harmonic_mean, per_class_top1
 from zerokin.parameters import SEED, Boolean, InstanceOf, Optional, Ranges, check_arguments
 from zerokin.recognizer.about import describe_choice, describe_superclasses, describe_training
@@ -213,9 +213,8 @@ def _classifier(
         semantics=dataset.classes,
         hierarchy=hierarchy,
     )
-    attributes = dataset.classes.attribute_names
-    if attributes and model.hierarchy_ is not None and not model.hierarchy_.has_node_names:
-        model.hierarchy_ = model.hierarchy_.named_by(attributes)
+    if model.hierarchy_ is not None:
+        model.hierarchy_ = readable_names(model.hierarchy_, dataset.classes)
     return model
 
 
