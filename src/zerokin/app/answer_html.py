@@ -71,6 +71,8 @@ def _headline(answer: ImageAnswer, max_risk: float | None) -> str:
 def _role(best: RankedClass) -> str:
     if best.seen:
         return "a class with training samples"
+    if best.shots:
+        return f"a class known by {best.shots} example{'' if best.shots == 1 else 's'}"
     return "a class it never saw a sample of"
 
 
@@ -106,8 +108,9 @@ def _ranked(ranked: Sequence[RankedClass]) -> str:
         else:
             said = percent(share)
         role = "seen" if one.seen else "unseen"
+        called = f"{one.shots} shots" if one.shots else role
         rows.append(
-            f'<tr><th scope="row">{as_html(one.name)}</th><td class="zk-role">{role}</td>'
+            f'<tr><th scope="row">{as_html(one.name)}</th><td class="zk-role">{called}</td>'
             f'<td class="zk-bar"><span class="zk-{role}" style="width:{100 * share:.1f}%"></span>'
             f'</td><td class="zk-number">{said}</td></tr>'
         )

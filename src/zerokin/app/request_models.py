@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from zerokin.classifiers.few_shot.shots import SHOTS_WORTH
 from zerokin.declared import Count, Share
 from zerokin.parameters import InstanceOf, NamedValues, Real, Several
 from zerokin.recognizer.answering import Question, UnseenBias
@@ -99,12 +100,12 @@ class FeatureRow(BaseModel):
 
 
 class NewClass(BaseModel):
-    """Body of POST /api/classes: a name, and exactly one of attributes, text and vector."""
+    """Body of POST /api/classes: a name, one of attributes, text and vector, features, or both."""
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "oneOf": [{"required": [name]} for name in ("attributes", "text", "vector")]
+            "anyOf": [{"required": [name]} for name in ("attributes", "text", "vector", "features")]
         },
     )
 
@@ -116,6 +117,28 @@ class NewClass(BaseModel):
         None, description="a sentence, where classes are known by sentences"
     )
     vector: Annotated[list[float], Several(Real())] | None = None
+    features: Annotated[list[list[float]], Several(Several(Real()), least=True)] | None = Field(
+        None, description="examples where there is no network: a row of features for each"
+    )
+    kappa: Annotated[float, SHOTS_WORTH] | None = Field(
+        None, description="how many examples the semantics count as"
+    )
+
+
+CLASS_FORM = {
+    "type": "object",
+    "required": ["name", "images"],
+    "properties": {
+        "name": {"type": "string"},
+        "images": {"type": "array", "items": BINARY},
+        "text": {"type": "string"},
+        **{
+            name: {"type": "string", "description": f"{name} as JSON"}
+            for name in ("attributes", "vector", "kappa")
+        },
+    },
+}
+"""Form of POST /api/classes: a class with images of it."""
 
 
 def body_schema(model: type[BaseModel]) -> dict[str, Any]:

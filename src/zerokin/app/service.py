@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from zerokin.app.batching import Batcher
 from zerokin.app.limits import Limits
-from zerokin.app.refusals import Busy, Conflict, ReadOnly, Unknown
+from zerokin.app.refusals import Busy, Conflict, ReadOnly, TooLarge, Unknown
 from zerokin.app.uploads import decode_upload
 from zerokin.class_names import checked_name
 from zerokin.compute.machine import available_cores
@@ -146,14 +146,37 @@ class Service:
         attributes: Mapping[str, float] | None = None,
         text: str | None = None,
         vector: Sequence[float] | None = None,
+        images: Images | None = None,
+        features: Sequence[Sequence[float]] | None = None,
+        kappa: float | None = None,
     ) -> int:
-        """Make a class known and save the bundle; return how many are known then."""
+        """Make a class known and save the bundle; return how many are known then.
+
+        Images or features of a class that is known already, by anything but training, are added.
+        """
         name = checked_name(name)
-        with self._changing() as known:
-            if name in known.classes.names:
-                raise Conflict(f"there is a class {name!r} already: remove it or choose a name")
-            known.add_class(name, attributes=attributes, text=text, vector=vector)
-            return self._keep(known)
+        shots = features if images is None else images
+        if shots is not None and len(shots) > self.limits.shots:
+            raise TooLarge(f"{len(shots):,} examples, over the limit of {self.limits.shots:,}")
+        self._take_in()
+        try:
+            with self._changing() as known, self._model:
+                if name in known.classes.names:
+                    told = attributes is not None or text is not None or vector is not None
+                    if shots is None or told or known.seen[known.classes.names.index(name)]:
+                        raise Conflict(_taken(known, name))
+                known.add_class(
+                    name,
+                    attributes=attributes,
+                    text=text,
+                    vector=vector,
+                    images=images,
+                    features=features,
+                    kappa=kappa,
+                )
+                return self._keep(known)
+        finally:
+            self._let_go()
 
     def remove_class(self, name: str) -> int:
         """Forget an unseen class and save the bundle; return how many are known then."""
@@ -235,3 +258,10 @@ class Service:
             asked.answerer.answer(features[row : row + 1], asked.name)
             for row, asked in enumerate(batch)
         ]
+
+
+def _taken(known: Recognizer, name: str) -> str:
+    if known.seen[known.classes.names.index(name)]:
+        return f"{name!r} was seen in training: examples can be added to other classes only"
+    more = "remove it or choose a name, or add examples of it alone"
+    return f"there is a class {name!r} already: {more}"

@@ -241,7 +241,7 @@ def table_row(answer: Any, k: int) -> str:
     if not hasattr(answer, "ranked"):
         return _row("(unreadable)", None, "", answer.image)
     best = answer.best
-    role = "seen" if best.seen else "unseen"
+    role = _role(best)
     lines = []
     if answer.selective is not None and answer.selective.layer != 0:
         is_node = answer.selective.layer is not None and answer.selective.layer <= len(
@@ -262,9 +262,13 @@ def table_row(answer: Any, k: int) -> str:
     if k > 1:
         for one in answer.at_level.ranked if answer.level else answer.ranked:
             value = one.score if one.probability is None else one.probability
-            kind = "" if answer.level else "seen" if one.seen else "unseen"
+            kind = "" if answer.level else _role(one)
             lines.append(_row(f"  {one.name}", value, kind, ""))
     return "".join(lines)
+
+
+def _role(one: Any) -> str:
+    return "seen" if one.seen else "few-shot" if one.shots else "unseen"
 
 
 def _row(name: str, value: float | None, role: str, image: str) -> str:

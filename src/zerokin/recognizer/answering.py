@@ -105,6 +105,7 @@ class Answerer:
     ) -> None:
         self.model, self.question, self.examples = classifier, question, examples
         self.chosen = restrict_candidates(question, classifier)
+        self.shots = {str(name): one.count for name, one in classifier._shots.items()}
         self.seen = np.isin(np.arange(len(classifier.classes_)), classifier.seen_)
         # Unseen classes among themselves are told apart with another certainty than all together.
         kind = "all" if self.seen[self.chosen].any() else "unseen"
@@ -217,6 +218,7 @@ class Answerer:
                 score=float(scores[column]),
                 probability=None if shares is None else float(shares[column]),
                 seen=bool(self.seen[self.chosen[column]]),
+                shots=self.shots.get(self.names[0][self.chosen[column]], 0),
             )
             for column in order[: self.question.k].tolist()
         )

@@ -11,12 +11,13 @@ from zerokin.aliases import ANSWER, accept_old_names
 
 @dataclass(frozen=True)
 class RankedClass:
-    """A candidate with its score, its probability (None without calibration) and its role."""
+    """A candidate: score, probability (None without calibration), role, and its shots, if any."""
 
     name: str
     score: float
     probability: float | None
     seen: bool
+    shots: int = 0
 
 
 @dataclass(frozen=True)
