@@ -147,7 +147,7 @@ class Service:
         text: str | None = None,
         vector: Sequence[float] | None = None,
         images: Images | None = None,
-        features: Sequence[Sequence[float]] | None = None,
+        features: Sequence[Sequence[float]] | FeatureFile | None = None,
         kappa: float | None = None,
     ) -> int:
         """Make a class known and save the bundle; return how many are known then.
