@@ -158,13 +158,13 @@ class Service:
         shots = features if images is None else images
         if shots is not None and len(shots) > self.limits.shots:
             raise TooLarge(f"{len(shots):,} examples, over the limit of {self.limits.shots:,}")
-        self._take_in()
-        try:
-            with self._changing() as known, self._model:
-                if name in known.classes.names:
-                    told = attributes is not None or text is not None or vector is not None
-                    if shots is None or told or known.seen[known.classes.names.index(name)]:
-                        raise Conflict(_taken(known, name))
+        self._refuse_read_only()
+        with self._counted(shots is not None), self._changing() as known:
+            if name in known.classes.names:
+                told = attributes is not None or text is not None or vector is not None
+                if shots is None or told or known.seen[known.classes.names.index(name)]:
+                    raise Conflict(_taken(known, name))
+            with self._model:
                 known.add_class(
                     name,
                     attributes=attributes,
@@ -174,9 +174,7 @@ class Service:
                     features=features,
                     kappa=kappa,
                 )
-                return self._keep(known)
-        finally:
-            self._let_go()
+            return self._keep(known)
 
     def remove_class(self, name: str) -> int:
         """Forget an unseen class and save the bundle; return how many are known then."""
@@ -197,12 +195,27 @@ class Service:
     @contextmanager
     def _changing(self) -> Iterator[Recognizer]:
         """Give a copy to change, to one at a time: what others use stays as it is."""
-        if self.read_only:
-            raise ReadOnly("this server is read-only: classes cannot be added or removed")
+        self._refuse_read_only()
         with self._change:
             if current_generation(self.folder) != self._generation:
                 self._load()  # the bundle was changed by another process
             yield copy(self.recognizer)
+
+    def _refuse_read_only(self) -> None:
+        if self.read_only:
+            raise ReadOnly("this server is read-only: classes cannot be added or removed")
+
+    @contextmanager
+    def _counted(self, needed: bool) -> Iterator[None]:
+        """Count a request among those in hand, if it asks for as much work as those do."""
+        if not needed:
+            yield
+            return
+        self._take_in()
+        try:
+            yield
+        finally:
+            self._let_go()
 
     def _keep(self, known: Recognizer) -> int:
         known.save(self.folder)
