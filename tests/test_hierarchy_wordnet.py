@@ -169,14 +169,14 @@ def test_clusters_are_named_by_wordnet_where_it_is_installed(
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     named = readable_names(tree, classes)
     # Nothing but the root stands above sofa and lamp.
-    assert named.node_names(1) == ("feline", "bird", "sofa, lamp")
-    assert named.node_names(2) == ("animal", "sofa, lamp")
+    assert named.node_names(1) == ("feline", "bird", "lamp, sofa")
+    assert named.node_names(2) == ("animal", "lamp, sofa")
     assert readable_names(named, classes) is named
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path / "none"))
     assert readable_names(tree, classes).node_names(1) == (
         "lynx, puma",
-        "wren, heron",
-        "sofa, lamp",
+        "heron, wren",
+        "lamp, sofa",
     )
     (tmp_path / "data.noun").write_text("another version\n", encoding="utf-8")
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
