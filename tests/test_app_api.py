@@ -205,7 +205,7 @@ def test_a_class_may_be_removed_by_a_query(client):
         (b'{"name": "a", "text": "\\ud800"}', "control character"),
         (
             b'{"name": "a", "color": "red"}',
-            "unknown entry 'color' (known: name, attributes, text, vector)",
+            "unknown entry 'color' (known: name, attributes, text, vector, features, kappa)",
         ),
     ],
 )
@@ -217,7 +217,10 @@ def test_openapi_shows_the_bodies_and_the_query(client):
     paths = client.get("/api/openapi.json").json()["paths"]
     predict = paths["/api/predict"]["post"]
     query = {one["name"]: one for one in predict["parameters"]}
-    assert set(query) == {"k", "max_risk", "unseen_bias", "candidates", "examples"}
+    assert set(query) == {
+        "k", "max_risk", "unseen_bias", "candidates", "examples", "classes", "under", "level",
+        "min_confidence",
+    }  # fmt: skip
     assert {one["in"] for one in query.values()} == {"query"}
     assert not any(one["required"] for one in query.values())
     k, bias = query["k"]["schema"], query["unseen_bias"]["schema"]
@@ -233,8 +236,11 @@ def test_openapi_shows_the_bodies_and_the_query(client):
     assert body["required"]
     assert (schema["required"], schema["additionalProperties"]) == (["name"], False)
     kinds = ["attributes", "text", "vector"]
-    assert list(schema["properties"]) == ["name", *kinds]
-    assert schema["oneOf"] == [{"required": [kind]} for kind in kinds]
+    assert list(schema["properties"]) == ["name", *kinds, "features", "kappa"]
+    assert schema["anyOf"] == [{"required": [kind]} for kind in [*kinds, "features"]]
+    form = body["content"]["multipart/form-data"]["schema"]
+    assert form["required"] == ["name", "images"]
+    assert form["properties"]["images"]["items"]["format"] == "binary"
 
 
 def test_numbers_that_are_none_are_refused(client):
@@ -352,3 +358,66 @@ def test_what_nobody_foresaw_is_one_line_without_a_trace(service, monkeypatch):
     with TestClient(app, base_url=LOCAL, raise_server_exceptions=False) as client:
         said = error(client.post("/api/predict", content=b"x"), 500)
     assert "secret" not in said
+
+
+def test_a_class_is_added_by_a_form_with_images(tmp_path):
+    folder = bundle(tmp_path)
+    limits = Limits(upload_bytes=300_000, pixels=1_000_000, shots=3)
+    service = Service(folder, limits=limits, device="cpu")
+    files = [("images", (file.name, file.read_bytes())) for file in test_images()[:3]]
+    attributes = json.dumps({"legs::four": 1, "tail::whip": 0.5})
+    with TestClient(create_app(service), base_url=LOCAL) as client:
+        data = {"name": "newt", "attributes": attributes, "kappa": "2"}
+        given = client.post("/api/classes", data=data, files=files[:2])
+        assert given.json() == {"name": "newt", "classes": 14, "shots": 2}
+        assert (
+            client.post("/api/classes", data={"name": "newt"}, files=files[2:]).json()["shots"] == 3
+        )
+        known = Recognizer.load(folder, device="cpu")
+        expected = Recognizer.load(bundle(tmp_path / "again"), device="cpu")
+        expected.add_class(
+            "newt", attributes=json.loads(attributes), images=test_images()[:2], kappa=2
+        ).add_class("newt", images=test_images()[2:3])
+        given = known.recognize(test_images()[3:6], k=3)
+        assert [[one.name for one in answer.ranked] for answer in given] == [
+            [one.name for one in answer.ranked]
+            for answer in expected.recognize(test_images()[3:6], k=3)
+        ]
+        names = service.recognizer.classes.names
+        bomb = io.BytesIO()
+        Image.new("1", (3000, 3000)).save(bomb, "PNG")
+        script = ("images", ("x.eps", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage"))
+        for data, sent, line in [
+            (
+                {"name": "eft"},
+                [*files[:1], ("images", ("a\n.jpg", b"no image"))],
+                "no image was added",
+            ),
+            ({"name": "eft"}, [script], "none of JPEG"),
+            (
+                {"name": "eft"},
+                [("images", ("b.png", bomb.getvalue()))],
+                "over the limit of 1,000,000",
+            ),
+            ({"name": "eft"}, [("images", ("b.png", b""))], "is empty"),
+            ({"name": "eft"}, [("picture", files[0][1])], "the form's field 'images'"),
+            ({"name": "eft"}, [("name", files[0][1]), *files[:1]], "the form's field 'images'"),
+            ({}, files[:1], "name is missing"),
+            ({"name": "eft", "color": "red"}, files[:1], "unknown entry 'color'"),
+            ({"name": "eft", "attributes": "{"}, files[:1], "field 'attributes' is not JSON"),
+            ({"name": "eft", "vector": "[" * 100_000}, files[:1], "field 'vector' is not JSON"),
+            ({"name": "eft", "kappa": "NaN"}, files[:1], "kappa must be"),
+            ({"name": "e\x00ft"}, files[:1], "control character"),
+            ({"name": "eft", "images": "/etc/passwd"}, files[:1], "unknown entry 'images'"),
+            ({"name": "eft"}, files * 2, "Too many files"),
+        ]:
+            said = error(client.post("/api/classes", data=data, files=sent), 400)
+            assert line in said
+            assert "/tmp" not in said
+            assert service.recognizer.classes.names == names
+        large = [("images", ("c.png", bytes(500_000)))]
+        error(client.post("/api/classes", data={"name": "eft"}, files=large), 413)
+        service.read_only = True
+        refused = client.post("/api/classes", data={"name": "eft"}, files=files[:1])
+        assert "read-only" in error(refused, 403)
+    service.close()

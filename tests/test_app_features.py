@@ -248,3 +248,85 @@ def test_a_classifier_of_an_earlier_version_is_served_and_cannot_be_changed(tmp_
         page(service)
     finally:
         service.close()
+
+
+def test_a_level_and_restrictions_may_be_asked_for(client, service):
+    known = service.recognizer
+    row = np.asarray(rows(1)[0], dtype=np.float64)
+    under = known.hierarchy.node_names(1)[0]
+    below = [known.classes.names[at] for at in known.hierarchy.members(1, 0)]
+    query = {"level": "1", "under": under, "classes": below, "k": 3}
+    given = client.post("/api/predict", json={"features": row.tolist()}, params=query)
+    assert given.status_code == 200, given.json()
+    expected = known.recognize(row, level=1, under=under, classes=below, k=3)[0].to_dict()
+    assert given.json() == {**expected, "image": "features", "picture": "features"}
+    sure = {"min_confidence": 0.9, "level": "all"}
+    given = client.post("/api/predict", json={"features": row.tolist()}, params=sure).json()
+    assert given["answer"] == known.recognize(row, min_confidence=0.9)[0].name
+    shown = client.get("/api/openapi.json").json()["paths"]["/api/predict"]["post"]["parameters"]
+    assert {"level", "under", "classes", "min_confidence"} <= {one["name"] for one in shown}
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ({"level": "famly"}, "there is no level 'famly'"),
+        ({"level": "9" * 5000}, "there is no level '999"),
+        ({"level": "-1"}, "there is no level '-1'"),
+        ({"level": "\x1b[2J"}, "there is no level"),
+        ({"under": "x" * 5000}, "unknown superclass"),
+        ({"classes": ["class 0", "clas 1"]}, "unknown class 'clas 1'"),
+        ({"classes": "class 0", "candidates": "unseen"}, "leaves no class to choose from"),
+        ({"min_confidence": "nan"}, "min_confidence must be a number from 0 to 1"),
+        ({"min_confidence": "0.5", "max_risk": "0.5"}, "give one of"),
+    ],
+)
+def test_levels_and_restrictions_that_cannot_be_are_one_line(client, query, line):
+    given = client.post("/api/predict", json={"features": [0.5] * WIDTH}, params=query)
+    assert given.status_code == 400
+    said = given.json()["error"]
+    assert line in said
+    assert len(said) <= 400
+    assert said.isprintable()
+
+
+def test_a_class_is_added_by_examples(tmp_path):
+    from zerokin.classifiers.few_shot.class_by_example import with_shots
+
+    fitted().save(tmp_path / "bundle")
+    service = Service(tmp_path / "bundle", limits=Limits(shots=4))
+    F = np.asarray(rows(6), dtype=np.float64)
+    with TestClient(create_app(service), base_url=LOCAL) as client:
+        count = len(service.recognizer.classes)
+        new = {"name": "newt", "features": F[:3].tolist()}
+        given = client.post("/api/classes", json=new)
+        assert given.status_code == 201, given.json()
+        assert given.json() == {"name": "newt", "classes": count + 1, "shots": 3}
+        more = {"name": "newt", "features": F[3:5].tolist(), "kappa": 2}
+        assert client.post("/api/classes", json=more).json()["shots"] == 5
+        expected = with_shots(fitted().classifier, "newt", F[:5])
+        known = Recognizer.load(tmp_path / "bundle").classifier
+        np.testing.assert_allclose(known.prototypes_, expected.prototypes_, atol=1e-9)
+        described = client.get("/api/classes").json()["classes"]
+        assert {one["name"]: one["shots"] for one in described if one["shots"]} == {"newt": 5}
+        for body, status, line in [
+            ({"name": "newt", "features": F.tolist()}, 413, "6 examples, over the limit of 4"),
+            ({"name": "class 0", "features": F[:1].tolist()}, 409, "was seen in training"),
+            ({"name": "newt", "vector": [1.0] * 6}, 409, "there is a class 'newt' already"),
+            ({"name": "eft", "features": [[1.0]]}, 400, "have 1 features"),
+            ({"name": "eft", "features": []}, 400, "features must be a list of one or more"),
+            ({"name": "eft", "features": [[1.0, 2.0], [1.0]]}, 400, "features"),
+            ({"name": "eft", "features": [["1"] * WIDTH]}, 400, "features"),
+            ({"name": "eft", "features": [[0.0] * WIDTH]}, 400, "all zero"),
+            ({"name": "eft", "features": [[1e308] * WIDTH]}, 400, "scale shots down"),
+            ({"name": "eft", "features": [[1.0] * WIDTH], "kappa": -1}, 400, "kappa must be"),
+            ({"name": "eft"}, 400, "give one of vector, attributes and text"),
+        ]:
+            refused = client.post("/api/classes", json=body)
+            assert refused.status_code == status, refused.json()
+            assert line in refused.json()["error"]
+            assert len(service.recognizer.classes) == count + 1
+        form = client.post("/api/classes", data={"name": "eft"}, files={"images": ("a.jpg", b"x")})
+        assert form.status_code == 400
+        assert "takes features" in form.json()["error"]
+    service.close()

@@ -130,6 +130,31 @@ def test_a_class_is_added_like_another_and_forgotten(service):
     assert "is forgotten: 13 classes" in removed(service, "twin")
 
 
+def test_a_class_is_added_by_uploaded_examples(service, tmp_path):
+    files = [str(file) for file in test_images()[:3]]
+    zeros = attribute_values(service.recognizer, None)
+    said = added(service, "newt", attributes=zeros, paths=files[:2])
+    assert "known from now on, by 2 examples: 14 classes" in said
+    assert not service.recognizer.classes.vectors[-1].any()
+    like = attribute_values(service.recognizer, "plum mumbler")
+    assert "by 3 examples" in added(service, " newt ", attributes=like, paths=files[2:])
+    assert not service.recognizer.classes.vectors[-1].any()
+    assert "by 1 example:" in added(service, "eft", attributes=like, paths=files[:1])
+    assert service.recognizer.classes.vectors[-1].any()
+    assert Recognizer.load(service.folder, device="cpu").shots == {"newt": 3, "eft": 1}
+    (tmp_path / "notes.txt").write_text("no image", encoding="utf-8")
+    (tmp_path / "broken.png").write_bytes(b"no image")
+    for name, line in [("notes.txt", "not an image"), ("broken.png", "is damaged")]:
+        said = added(service, "eft", paths=[files[0], str(tmp_path / name)])
+        assert "zk-bad" in said
+        assert line in said
+        assert "no image was added" in said
+        assert str(tmp_path) not in said
+    assert service.recognizer.shots == {"newt": 3, "eft": 1}
+    assert "is forgotten" in removed(service, "newt")
+    assert "is forgotten" in removed(service, "eft")
+
+
 def test_sliders_show_what_sets_a_class_apart(service):
     classes = service.recognizer.classes
     chosen = telling_attributes(service.recognizer, "plum mumbler")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from zerokin.data import load_dataset
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.from_dataset import build_hierarchy
-from zerokin.hierarchy.naming import distinctive_names
+from zerokin.hierarchy.naming import attribute_candidates
 
 
 @pytest.fixture(scope="module")
@@ -179,10 +181,43 @@ def test_selected_layers(tree: ClassHierarchy) -> None:
     np.testing.assert_array_equal(part.prototypes(2), tree.prototypes(3))
 
 
-def test_default_names_say_layer_and_node(tree: ClassHierarchy) -> None:
-    assert tree.node_names(1)[7] == "1.07"
-    assert tree.node_names(4) == ("4.0", "4.1")
+def test_default_names_are_those_of_typical_members(tree: ClassHierarchy) -> None:
     assert tree.node_names(0) == tree.names
+    for layer in range(1, tree.n_layers + 1):
+        for node, name in enumerate(tree.node_names(layer)):
+            members = tree.members(layer, node)
+            Z = tree.prototypes(0)[members]
+            far = ((Z - Z.mean(axis=0)) ** 2).sum(axis=1).round(9)
+            near = sorted(range(len(members)), key=lambda i: (far[i], tree.names[members[i]]))
+            first = ", ".join(tree.names[members[i]] for i in near[:3])
+            beyond = f" and {len(members) - 3} more" if len(members) > 3 else ""
+            assert name in (first, first + beyond)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("by", ["members", "attributes", "taxonomy"])
+def test_one_name_means_one_group_of_classes_in_all_of_the_tree(seed: int, by: str) -> None:
+    rng = np.random.default_rng(seed)
+    Z = rng.integers(0, 3, size=(47, 5)) + 0.01 * rng.normal(size=(47, 5))
+    names = [f"kind {i}" for i in range(46)] + ["hoofed, tall"]
+    tree = ClassHierarchy.from_semantics(Z, 2, seed, names=names)
+    if by == "attributes":
+        tree = tree.named_by(["tall", "hoofed", "wet", "loud", "shy"])
+    if by == "taxonomy":
+        few = rng.integers(0, 4, size=(47, 3)).tolist()
+        paths = [[f"kind {i}" if i else None for i in row] for row in few]
+        paths = [row if any(row) else ["kind 0"] for row in paths]
+        tree = ClassHierarchy.from_taxonomy(paths, names=names)
+    bearers: dict[str, set[frozenset[int]]] = {}
+    for layer in range(tree.n_layers + 1):
+        for node, name in enumerate(tree.node_names(layer)):
+            group = frozenset(tree.members(layer, node).tolist())
+            bearers.setdefault(name, set()).add(group)
+            assert not re.fullmatch(r"\d+\.\d+", name)
+    assert max(map(len, bearers.values())) == 1
+    if by != "taxonomy":
+        groups = [group for found in bearers.values() for group in found if len(group) > 1]
+        assert len(groups) == len(set(groups))  # a chain of one child shares its name
 
 
 def by_hand() -> tuple[NDArray[np.float64], list[str]]:
@@ -207,15 +242,28 @@ def test_nodes_are_named_by_their_highest_z_scores() -> None:
 def test_equal_names_get_a_third_attribute_or_a_number() -> None:
     # Nodes 0 and 1 share a and b (z = 1); c and d (z = 0.28) tell them apart.
     Z = np.array([[9, 8, 0.6, 0.4], [9, 8, 0.4, 0.6], [0, 0, 1, 0], [0, 0, 0, 1]])
-    tree = ClassHierarchy([[0, 1, 2, 2]], semantics=Z).named_by(["a", "b", "c", "d"])
+    Z = np.repeat(Z, 2, axis=0)
+    Z8 = np.repeat([[1, 1], [1, 1], [0, 0], [0, 0]], 2, axis=0)
+    tree = ClassHierarchy([[0, 0, 1, 1, 2, 2, 2, 2]], semantics=Z).named_by(["a", "b", "c", "d"])
     assert tree.node_names(1) == ("a, b, c", "a, b, d", "no b")
     same = ClassHierarchy([[0, 1, 2, 3]], semantics=[[1, 1], [1, 1], [0, 0], [0, 0]])
-    assert same.named_by(["a", "b"]).node_names(1) == ("a, b", "a, b (2)", "no b", "no b (2)")
+    pairs = same.replace(layers=[[0, 0, 1, 1, 2, 2, 3, 3]], semantics=Z8, names=[*"ABCDEFGH"])
+    assert pairs.named_by(["a", "b"]).node_names(1) == ("A, B", "C, D", "E, F", "G, H")
+    assert same.named_by(["a", "b"]).node_names(1) == same.names
 
 
-def test_nodes_that_nothing_sets_apart_keep_their_numbers() -> None:
+def test_nodes_that_nothing_sets_apart_are_named_by_their_classes() -> None:
     tree = ClassHierarchy([[0, 0, 1, 1]], semantics=np.full((4, 3), 0.1)).named_by([*"abc"])
-    assert tree.node_names(1) == ("1.0", "1.1")
+    assert tree.node_names(1) == ("class 0, class 1", "class 2, class 3")
+
+
+def test_what_stands_above_all_members_names_nodes_that_attributes_do_not() -> None:
+    tree = ClassHierarchy([[0, 0, 1, 1, 2, 2]], names=[*"ABCDEF"], semantics=np.ones((6, 2)))
+    named = tree.named_by(concepts=[["feline", None, "feline"]])
+    assert named.node_names(1) == ("A, B", "C, D", "E, F")
+    assert tree.named_by(concepts=[["feline", None, "bird"]]).node_names(1) == (
+        "feline", "C, D", "bird",
+    )  # fmt: skip
 
 
 def test_repr_says_what_is_there(tree: ClassHierarchy) -> None:
@@ -228,16 +276,15 @@ def test_names_by_attributes_do_not_depend_on_their_scale(scale):
     Z[1::3, 2] += 1e-17  # 0.1 in the mean of 21 rows is not quite 0.1
     nodes = Z[[0, 1, 2]] * scale
     words = ["has_wings", "hooves", "has_coat::plain", "legs"]
-    names = distinctive_names(nodes, Z * scale, words, ["1.0", "1.1", "1.2"])
-    assert names == ["has wings", "has wings (2)", "hooves"]
+    names = attribute_candidates(nodes, Z * scale, words)
+    assert names == [["has wings"], ["has wings"], ["hooves"]]
 
 
 def test_a_node_above_average_in_nothing_is_named_by_what_it_lacks():
     Z = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     nodes = np.array([[0.4, 0.5], [0.5, 0.5], [0.6, 0.5], [0.3, 0.4]])
-    defaults = ["1.0", "1.1", "1.2", "1.3"]
-    names = distinctive_names(nodes, Z, ["tail", "wings"], defaults)
-    assert names == ["no tail", "1.1", "tail", "no tail (2)"]
+    names = attribute_candidates(nodes, Z, ["tail", "wings"])
+    assert names == [["no tail"], [], ["tail"], ["no tail"]]
 
 
 def test_the_defaults_are_two_branches_and_seed_0() -> None:

@@ -29,8 +29,9 @@ def test_unbalanced_paths_are_carried_down() -> None:
         }
     )
     assert tree.sizes == [4, 3, 2]
-    assert named(tree, 1) == ["cat", "cat", "dog", "mammal", "mammal", "bird"]
-    assert named(tree, 2) == ["carnivore"] * 3 + ["mammal", "mammal", "bird"]
+    others = "mammal: mole, vole"
+    assert named(tree, 1) == ["cat", "cat", "dog", others, others, "bird"]
+    assert named(tree, 2) == ["carnivore"] * 3 + [others, others, "bird"]
     assert named(tree, 3) == ["mammal"] * 5 + ["bird"]
 
 
@@ -65,7 +66,7 @@ def test_a_gap_below_joins_what_is_known_to_belong_together() -> None:
         }
     )
     assert named(tree, 1) == ["G1", "G2", "G3", "G3", "G4", "G4"]
-    assert named(tree, 2) == ["O1", "O1", "F1", "F1", "F2", "F2"]
+    assert named(tree, 2) == ["O1: a, b", "O1: a, b", "F1", "F1", "F2", "F2"]
     assert named(tree, 3) == ["O1"] * 4 + ["O2"] * 2
 
 

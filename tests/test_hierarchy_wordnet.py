@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from zerokin.data.classes import ClassTable
 from zerokin.errors import InvalidInput, MissingFile
 from zerokin.hierarchy import ClassHierarchy, parse_wordnet_path, wordnet_paths
+from zerokin.hierarchy.from_dataset import readable_names
 
 LICENSE = "  1 This file stands in for WordNet's noun file.  \n"
 
@@ -146,3 +149,35 @@ def test_real_wordnet_gives_the_paths_of_mini_imagenet(real_data: Path) -> None:
         rows = list(csv.DictReader(file))
     expected = {row["wnid"]: parse_wordnet_path(row["wordnet_path"]) for row in rows}
     assert wordnet_paths(list(expected), database) == expected
+
+
+def test_clusters_are_named_by_wordnet_where_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up = {key: [("@", above)] for key, above in [
+        ("animal", "entity"), ("feline", "animal"), ("bird", "animal"),
+        ("lynx", "feline"), ("puma", "feline"), ("wren", "bird"), ("heron", "bird"),
+        ("sofa", "entity"), ("lamp", "entity"),
+    ]}  # fmt: skip
+    wnids = write_nouns(
+        tmp_path, {"entity": (["entity"], [])} | {k: ([k], p) for k, p in up.items()}
+    )
+    names = ("lynx", "puma", "wren", "heron", "sofa", "lamp")
+    vectors = np.array([[0, 0], [0, 1], [9, 0], [9, 1], [40, 0], [40, 1.0]])
+    tree = ClassHierarchy([[0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]], names=names, semantics=vectors)
+    classes = ClassTable(names, vectors, wnids=tuple(wnids[name] for name in names))
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
+    named = readable_names(tree, classes)
+    # Nothing but the root stands above sofa and lamp.
+    assert named.node_names(1) == ("feline", "bird", "lamp, sofa")
+    assert named.node_names(2) == ("animal", "lamp, sofa")
+    assert readable_names(named, classes) is named
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path / "none"))
+    assert readable_names(tree, classes).node_names(1) == (
+        "lynx, puma",
+        "heron, wren",
+        "lamp, sofa",
+    )
+    (tmp_path / "data.noun").write_text("another version\n", encoding="utf-8")
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
+    assert readable_names(tree, classes).node_names(1)[0] == "lynx, puma"

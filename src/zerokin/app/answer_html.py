@@ -71,15 +71,22 @@ def _headline(answer: ImageAnswer, max_risk: float | None) -> str:
 def _role(best: RankedClass) -> str:
     if best.seen:
         return "a class with training samples"
+    if best.shots:
+        return f"a class known by {best.shots} example{'' if best.shots == 1 else 's'}"
     return "a class it never saw a sample of"
 
 
 def _path(superclasses: Sequence[Superclass], best: RankedClass) -> str:
     if not superclasses:
         return ""
-    steps = [
-        f"<li>{as_html(step.name)}{_small(step.probability)}</li>" for step in superclasses
-    ] + [f"<li><strong>{as_html(best.name)}</strong>{_small(best.probability)}</li>"]
+    # Nodes with a single child are the same group, and bear its name.
+    below = [*(step.name for step in superclasses[1:]), best.name]
+    shown = [
+        step for step, next_name in zip(superclasses, below, strict=True) if step.name != next_name
+    ]
+    steps = [f"<li>{as_html(step.name)}{_small(step.probability)}</li>" for step in shown] + [
+        f"<li><strong>{as_html(best.name)}</strong>{_small(best.probability)}</li>"
+    ]
     return f'<h3>Path through the hierarchy</h3><ol class="zk-path">{"".join(steps)}</ol>'
 
 
@@ -101,8 +108,9 @@ def _ranked(ranked: Sequence[RankedClass]) -> str:
         else:
             said = percent(share)
         role = "seen" if one.seen else "unseen"
+        called = f"{one.shots} shots" if one.shots else role
         rows.append(
-            f'<tr><th scope="row">{as_html(one.name)}</th><td class="zk-role">{role}</td>'
+            f'<tr><th scope="row">{as_html(one.name)}</th><td class="zk-role">{called}</td>'
             f'<td class="zk-bar"><span class="zk-{role}" style="width:{100 * share:.1f}%"></span>'
             f'</td><td class="zk-number">{said}</td></tr>'
         )

@@ -16,12 +16,14 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from zerokin._version import __version__
+from zerokin.app.archives import UploadedImages
 from zerokin.app.described import described_classes, described_hierarchy
 from zerokin.app.feature_uploads import FIELD as FEATURES_FIELD
 from zerokin.app.feature_uploads import sent_row
 from zerokin.app.refusals import one_line, status_of
-from zerokin.app.request_body import Body, BodyReader
+from zerokin.app.request_body import FORM, Body, BodyReader, is_form
 from zerokin.app.request_models import (
+    CLASS_FORM,
     IMAGE_BODY,
     FeatureRow,
     NewClass,
@@ -31,11 +33,10 @@ from zerokin.app.request_models import (
 from zerokin.app.service import Content, Service
 from zerokin.declared import parse_as, problem_line
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.recognizer.answering import Question
 from zerokin.recognizer.class_notes import class_notes
 
-KINDS = ("all", "seen", "unseen")
 IMAGE_FIELD = "image"
+IMAGES_FIELD = "images"
 FORMER_FIELD = "picture"
 ROUTES = {
     "/api/health": ("GET",),
@@ -75,7 +76,7 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
         openapi_extra={"requestBody": body_schema(FeatureRow) if of_features else IMAGE_BODY},
     )
     async def predict(request: Request, asked: Annotated[PredictQuery, Query()]) -> JSONResponse:
-        question = Question(chosen(asked.candidates), asked.k, asked.max_risk, asked.unseen_bias)
+        question = asked.question()
         async with sent_sample(request, service) as (read, name):
             answer = await asyncio.wrap_future(service.ask(read, name, question))
         return JSONResponse(answer.to_dict(examples=asked.examples))
@@ -84,13 +85,21 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
     async def classes() -> dict[str, Any]:
         return described_classes(service.recognizer, read_only=service.read_only)
 
-    @router.post("/classes", status_code=201, openapi_extra={"requestBody": body_schema(NewClass)})
+    of_class = body_schema(NewClass)
+    if not of_features:
+        of_class["content"][FORM] = {"schema": CLASS_FORM}
+
+    @router.post("/classes", status_code=201, openapi_extra={"requestBody": of_class})
     async def add_class(request: Request) -> dict[str, Any]:
-        new = parse_as(NewClass, await sent_json(request))
-        before, name = service.recognizer.classes, new.name.strip()
-        count = await run_in_threadpool(lambda: service.add_class(**vars(new)))
+        async with sent_class(request, service) as (new, images):
+            before, name = service.recognizer.classes, new.name.strip()
+            count = await run_in_threadpool(
+                lambda: service.add_class(**{**vars(new), "images": images})
+            )
         answer: dict[str, Any] = {"name": name, "classes": count}
-        if notes := class_notes(name, before, new.attributes):
+        if shots := service.recognizer.shots.get(name):
+            answer["shots"] = shots
+        if name not in before.names and (notes := class_notes(name, before, new.attributes)):
             answer["notes"] = notes
         return answer
 
@@ -119,17 +128,6 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
     return router
 
 
-def chosen(candidates: list[str]) -> str | list[str]:
-    """Return the candidates of a question from the values of a query.
-
-    Examples
-    --------
-    >>> chosen(["unseen"]), chosen(["lynx", "wolf"])
-    ('unseen', ['lynx', 'wolf'])
-    """
-    return candidates[0] if len(candidates) == 1 and candidates[0] in KINDS else candidates
-
-
 @asynccontextmanager
 async def sent_sample(
     request: Request, service: Service
@@ -140,8 +138,7 @@ async def sent_sample(
         width = service.recognizer.classifier.n_features_in_
         yield lambda: sent_row(body.read(), width), FEATURES_FIELD
         return
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "multipart/form-data":
+    if not is_form(request.headers.get("content-type", "")):
         yield body.read, IMAGE_FIELD
         return
     async with request.form(max_files=1, max_fields=10) as form:
@@ -151,12 +148,40 @@ async def sent_sample(
         yield sent.file.read, one_line(sent.filename or IMAGE_FIELD)
 
 
+@asynccontextmanager
+async def sent_class(
+    request: Request, service: Service
+) -> AsyncIterator[tuple[NewClass, UploadedImages | None]]:
+    """Give the class that a request adds, as JSON or as a form, and the form's images of it."""
+    if not is_form(request.headers.get("content-type", "")):
+        yield parse_as(NewClass, await sent_json(request)), None
+        return
+    limits = service.limits
+    async with request.form(max_files=limits.shots, max_fields=10) as form:
+        told = {name: one for name, one in form.multi_items() if isinstance(one, str)}
+        sent = [(name, one) for name, one in form.multi_items() if isinstance(one, UploadFile)]
+        strange = next((name for name, _ in sent if name != IMAGES_FIELD), None)
+        if strange is not None or not sent:
+            raise InvalidInput(f"images of a class are files in the form's field {IMAGES_FIELD!r}")
+        for name in ("attributes", "vector", "kappa"):
+            if name in told:
+                told[name] = from_json(told[name], f"the form's field {name!r}")
+        new = parse_as(NewClass, told)
+        names = [one_line(one.filename or IMAGES_FIELD) for _, one in sent]
+        yield new, UploadedImages(names, [one.file.read for _, one in sent], limits)
+
+
 async def sent_json(request: Request) -> Any:
     """Return what the JSON of a request holds, whatever it says of its type."""
+    return from_json(await request.body(), "the body")
+
+
+def from_json(content: bytes | str, what: str) -> Any:
+    """Return what JSON holds."""
     try:
-        return json.loads(await request.body())
+        return json.loads(content)
     except (ValueError, RecursionError) as problem:
-        raise InvalidInput(f"the body is not JSON: {problem}") from problem
+        raise InvalidInput(f"{what} is not JSON: {problem}") from problem
 
 
 def error(status: int, line: object, headers: dict[str, str] | None = None) -> JSONResponse:

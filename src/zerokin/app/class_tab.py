@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import numpy as np
 
 from zerokin.app.answer_html import note_html
+from zerokin.app.archives import uploaded_images
 from zerokin.app.described import attribute_range, known_by
+from zerokin.app.feature_uploads import uploaded_features
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
+from zerokin.app.uploads import take_paths
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.hierarchy.naming import tidy_attribute
 from zerokin.recognizer import Recognizer
@@ -49,16 +53,40 @@ def added(
     attributes: Mapping[str, float] | None = None,
     text: str | None = None,
     vector: str | None = None,
+    paths: Sequence[str] | None = None,
 ) -> str:
-    """Add a class and return the HTML that says so."""
+    """Add a class, or uploaded examples to one, and return the HTML that says so."""
+    before, called = service.recognizer.classes, name.strip()
+    told = any((attributes or {}).values()) or text or vector
+    if paths and (called in before.names or not told):
+        attributes = text = vector = None  # examples alone
     try:
         numbers = None if vector is None else parsed_vector(vector)
-        before = service.recognizer.classes
-        count = service.add_class(name, attributes=attributes, text=text, vector=numbers)
+        count = service.add_class(
+            name, attributes=attributes, text=text, vector=numbers, **_examples(service, paths)
+        )
     except ZerokinError as error:
         return note_html(one_line(error), kind="bad")
-    said = note_html(f"“{name.strip()}” is known from now on: {count} classes.", kind="good")
-    return said + "".join(map(note_html, class_notes(name.strip(), before, attributes)))
+    shots = service.recognizer.shots.get(called)
+    by = f", by {shots} example{'' if shots == 1 else 's'}" if shots else ""
+    said = note_html(f"“{called}” is known from now on{by}: {count} classes.", kind="good")
+    notes = [] if called in before.names else class_notes(called, before, attributes)
+    return said + "".join(map(note_html, notes))
+
+
+def _examples(service: Service, paths: Sequence[str] | None) -> dict[str, Any]:
+    """Return a visitor's uploads as examples of a class; one that is none refuses them all."""
+    if not paths:
+        return {}
+    if service.recognizer.takes == "features":
+        if len(paths) > 1:
+            raise InvalidInput("choose one NumPy file of features (.npy) at a time")
+        return {"features": uploaded_features(Path(paths[0]))}
+    files = [(Path(path).name, Path(path)) for path in paths]
+    images, skipped = uploaded_images(files, service.limits)
+    if skipped:
+        raise InvalidInput(f"{skipped[0].removesuffix(', left out')}: no image was added")
+    return {"images": images}
 
 
 def removed(service: Service, name: str | None) -> str:
@@ -101,12 +129,13 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
     with gr.Row():
         with gr.Column(scale=3, min_width=240):
             name = gr.Textbox(label="Name of the new class", elem_id="new-name", max_lines=1)
+            examples = _upload(service)
             add = gr.Button("Add the class", variant="primary", elem_id="add", render=False)
             done = gr.HTML(elem_id="added", render=False)
             if kind == "attributes":
-                lists.append(_attributes(service, name, add, done))
+                lists.append(_attributes(service, name, examples, add, done))
             else:
-                _words(service, kind, name, add, done)
+                _words(service, kind, name, examples, add, done)
             add.interactive = not service.read_only
             add.render()
             done.render()
@@ -115,7 +144,7 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
                 removable(service),
                 value=None,
                 label="Forget a class",
-                info="Only classes without images can be forgotten.",
+                info="Only classes without training images can be forgotten.",
                 elem_id="forget-name",
             )
             forget = gr.Button("Forget it", elem_id="forget", interactive=not service.read_only)
@@ -124,20 +153,33 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
     return done, lists
 
 
-def _words(service: Service, kind: str, name: Any, add: Any, done: Any) -> None:
+def _upload(service: Service) -> gr.File:
+    wanted = {"images": "Images of it", "features": "Features of it (.npy, a row each)"}
+    examples = gr.File(
+        file_count="multiple",
+        type="filepath",
+        label=f"{wanted[service.recognizer.takes]}, if there are any: they help, or suffice alone",
+        height=120,
+        elem_id="new-examples",
+    )
+    take_paths(examples)
+    return examples
+
+
+def _words(service: Service, kind: str, name: Any, examples: Any, add: Any, done: Any) -> None:
     asked = {
         "text": ("What it looks like", "A sentence or two, as the other classes are described."),
         "vector": ("Its semantic vector", "Numbers between blanks or commas."),
     }[kind]
     words = gr.Textbox(label=asked[0], info=asked[1], lines=4, elem_id="new-words")
 
-    def from_words(given: str, description: str) -> str:
-        return added(service, given, **{kind: description})  # type: ignore[arg-type]
+    def from_words(given: str, paths: list[str] | None, description: str) -> str:
+        return added(service, given, paths=paths, **{kind: description})  # type: ignore[arg-type]
 
-    add.click(from_words, [name, words], done, api_visibility="private")
+    add.click(from_words, [name, examples, words], done, api_visibility="private")
 
 
-def _attributes(service: Service, name: Any, add: Any, done: Any) -> gr.Dropdown:
+def _attributes(service: Service, name: Any, examples: Any, add: Any, done: Any) -> gr.Dropdown:
     known = service.recognizer
     attributes = known.classes.attribute_names or ()
     like = gr.Dropdown(
@@ -161,11 +203,13 @@ def _attributes(service: Service, name: Any, add: Any, done: Any) -> gr.Dropdown
         chosen,
         api_visibility="private",
     )
-    _sliders(service, name, like, chosen, add, done)
+    _sliders(service, [name, examples], like, chosen, add, done)
     return like
 
 
-def _sliders(service: Service, name: Any, like: Any, chosen: Any, add: Any, done: Any) -> None:
+def _sliders(
+    service: Service, asked: list[Any], like: Any, chosen: Any, add: Any, done: Any
+) -> None:
     low, high = attribute_range(service.recognizer.classes)
 
     def sliders(start: str | None, wanted: Sequence[str]) -> None:
@@ -184,11 +228,11 @@ def _sliders(service: Service, name: Any, like: Any, chosen: Any, add: Any, done
                 for attribute in wanted
             ]
 
-        def from_sliders(given: str, *numbers: float) -> str:
+        def from_sliders(given: str, paths: list[str] | None, *numbers: float) -> str:
             own = values | dict(zip(wanted, numbers, strict=True))
-            return added(service, given, attributes=own)
+            return added(service, given, attributes=own, paths=paths)
 
-        add.click(from_sliders, [name, *scales], done, api_visibility="private")
+        add.click(from_sliders, [*asked, *scales], done, api_visibility="private")
 
     # Drawn anew whenever other attributes are chosen.
     gr.render(inputs=[like, chosen])(sliders)

@@ -63,7 +63,12 @@ def described_classes(recognizer: Recognizer, *, read_only: bool) -> dict[str, A
         "vector_length": int(recognizer.classifier.semantics_.shape[1]),
         "read_only": read_only,
         "classes": [
-            {"name": name, "seen": seen[i], "superclasses": superclass_path(recognizer, i)}
+            {
+                "name": name,
+                "seen": seen[i],
+                "shots": recognizer.shots.get(name, 0),
+                "superclasses": superclass_path(recognizer, i),
+            }
             for i, name in enumerate(classes.names)
         ],
     }

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from zerokin.app.page_requests import JOIN, UPLOAD, check_query, is_page_route, rebuild_call
 from zerokin.app.passwords import PasswordGate
 from zerokin.app.refusals import Refusal, Unknown, one_line, status_of
-from zerokin.app.request_body import OVERHEAD, BodyReader, ClientGone
+from zerokin.app.request_body import OVERHEAD, BodyReader, ClientGone, is_form
 from zerokin.app.upload_store import VISITOR, UploadStore
 from zerokin.errors import ZerokinError
 
@@ -37,7 +37,7 @@ CALL_BYTES = 1_000_000  # of a body that is no upload
 HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::\d{1,5})?")
 COOKIE = "zerokin_visitor"
 API = "/api/"
-PREDICT = "/api/predict"
+PREDICT, CLASSES = "/api/predict", "/api/classes"
 
 # A browser that keeps to this asks no other host for anything.
 POLICY = "; ".join(
@@ -179,7 +179,8 @@ class Guard:
             visitor = secrets.token_hex(16)
             answer.cookie = f"{COOKIE}={visitor}; HttpOnly; SameSite=Strict; Path=/"
         scope["zerokin.visitor"] = visitor
-        uploading = path in (PREDICT, UPLOAD)
+        form = is_form(headers.get(b"content-type", ""))
+        uploading = path in (PREDICT, UPLOAD) or (path == CLASSES and form)
         most = self.bodies.limits.upload_bytes if uploading else CALL_BYTES
         length = headers.get(b"content-length", "0")
         if not (length.isascii() and length.isdigit()) or int(length[:20]) > most + OVERHEAD:

@@ -29,6 +29,8 @@ class Limits(Declared):
         Open connections; further ones are closed at once.
     batch_images
         Images of one batch.
+    shots
+        Images, or rows of features, that one request adds to a class.
     unpacked
         How many times ``upload_bytes`` a zip file may unpack to.
     stored
@@ -51,6 +53,7 @@ class Limits(Declared):
     receiving: Count = 256
     connections: Count = 1000
     batch_images: Count = 1000
+    shots: Count = 100
     unpacked: Count = 4
     stored: Count = 20
     stored_per_visitor: Count = 4

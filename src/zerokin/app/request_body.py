@@ -20,6 +20,20 @@ PIECE = 256_000
 OVERHEAD = 100_000  # bytes that a form adds around a file
 
 
+FORM = "multipart/form-data"
+
+
+def is_form(content_type: str) -> bool:
+    """Tell whether a body is a form with files, by its ``Content-Type``.
+
+    Examples
+    --------
+    >>> is_form("Multipart/Form-Data; boundary=x"), is_form("application/json")
+    (True, False)
+    """
+    return content_type.partition(";")[0].strip().lower() == FORM
+
+
 class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from zerokin.classifiers.few_shot.shots import SHOTS_WORTH
 from zerokin.declared import Count, Share
 from zerokin.parameters import InstanceOf, NamedValues, Real, Several
 from zerokin.recognizer.answering import Question, UnseenBias
@@ -40,6 +41,19 @@ IMAGE_BODY = {
 }
 """Of POST /api/predict, for OpenAPI."""
 
+KINDS = ("all", "seen", "unseen")
+
+
+def chosen(candidates: list[str]) -> str | list[str]:
+    """Return the candidates of a question from the values of a query.
+
+    Examples
+    --------
+    >>> chosen(["unseen"]), chosen(["lynx", "wolf"])
+    ('unseen', ['lynx', 'wolf'])
+    """
+    return candidates[0] if len(candidates) == 1 and candidates[0] in KINDS else candidates
+
 
 class PredictQuery(BaseModel):
     """Query of POST /api/predict: what is asked about the image."""
@@ -57,6 +71,24 @@ class PredictQuery(BaseModel):
         ["all"], description="all, seen, unseen, or a class; repeated for several"
     )
     examples: bool = Field(False, description="kin come with images")
+    classes: list[str] | None = Field(
+        None, description="only this class of the candidates; repeated for several"
+    )
+    under: list[str] | None = Field(
+        None, description="only classes below this superclass; repeated for several"
+    )
+    level: str | None = Field(
+        None, description="layer to answer at: a number, a rank such as family, or all"
+    )
+    min_confidence: Annotated[Share | None, Typed] = Field(
+        Question.min_confidence, description="the deepest level that is this probable is answered"
+    )
+
+    def question(self) -> Question:
+        """Return what is asked."""
+        asked = vars(self).items()
+        known = {name: value for name, value in asked if name in Question._parameter_ranges}
+        return Question(**{**known, "candidates": chosen(self.candidates)})
 
 
 class FeatureRow(BaseModel):
@@ -68,12 +100,12 @@ class FeatureRow(BaseModel):
 
 
 class NewClass(BaseModel):
-    """Body of POST /api/classes: a name, and exactly one of attributes, text and vector."""
+    """Body of POST /api/classes: a name, one of attributes, text and vector, features, or both."""
 
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "oneOf": [{"required": [name]} for name in ("attributes", "text", "vector")]
+            "anyOf": [{"required": [name]} for name in ("attributes", "text", "vector", "features")]
         },
     )
 
@@ -85,6 +117,28 @@ class NewClass(BaseModel):
         None, description="a sentence, where classes are known by sentences"
     )
     vector: Annotated[list[float], Several(Real())] | None = None
+    features: Annotated[list[list[float]], Several(Several(Real()), least=True)] | None = Field(
+        None, description="examples where there is no network: a row of features for each"
+    )
+    kappa: Annotated[float, SHOTS_WORTH] | None = Field(
+        None, description="how many examples the semantics count as"
+    )
+
+
+CLASS_FORM = {
+    "type": "object",
+    "required": ["name", "images"],
+    "properties": {
+        "name": {"type": "string"},
+        "images": {"type": "array", "items": BINARY},
+        "text": {"type": "string"},
+        **{
+            name: {"type": "string", "description": f"{name} as JSON"}
+            for name in ("attributes", "vector", "kappa")
+        },
+    },
+}
+"""Form of POST /api/classes: a class with images of it."""
 
 
 def body_schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from zerokin.app.batching import Batcher
 from zerokin.app.limits import Limits
-from zerokin.app.refusals import Busy, Conflict, ReadOnly, Unknown
+from zerokin.app.refusals import Busy, Conflict, ReadOnly, TooLarge, Unknown
 from zerokin.app.uploads import decode_upload
 from zerokin.class_names import checked_name
 from zerokin.compute.machine import available_cores
@@ -146,13 +146,34 @@ class Service:
         attributes: Mapping[str, float] | None = None,
         text: str | None = None,
         vector: Sequence[float] | None = None,
+        images: Images | None = None,
+        features: Sequence[Sequence[float]] | FeatureFile | None = None,
+        kappa: float | None = None,
     ) -> int:
-        """Make a class known and save the bundle; return how many are known then."""
+        """Make a class known and save the bundle; return how many are known then.
+
+        Images or features of a class that is known already, by anything but training, are added.
+        """
         name = checked_name(name)
-        with self._changing() as known:
+        shots = features if images is None else images
+        if shots is not None and len(shots) > self.limits.shots:
+            raise TooLarge(f"{len(shots):,} examples, over the limit of {self.limits.shots:,}")
+        self._refuse_read_only()
+        with self._counted(shots is not None), self._changing() as known:
             if name in known.classes.names:
-                raise Conflict(f"there is a class {name!r} already: remove it or choose a name")
-            known.add_class(name, attributes=attributes, text=text, vector=vector)
+                told = attributes is not None or text is not None or vector is not None
+                if shots is None or told or known.seen[known.classes.names.index(name)]:
+                    raise Conflict(_taken(known, name))
+            with self._model:
+                known.add_class(
+                    name,
+                    attributes=attributes,
+                    text=text,
+                    vector=vector,
+                    images=images,
+                    features=features,
+                    kappa=kappa,
+                )
             return self._keep(known)
 
     def remove_class(self, name: str) -> int:
@@ -174,12 +195,27 @@ class Service:
     @contextmanager
     def _changing(self) -> Iterator[Recognizer]:
         """Give a copy to change, to one at a time: what others use stays as it is."""
-        if self.read_only:
-            raise ReadOnly("this server is read-only: classes cannot be added or removed")
+        self._refuse_read_only()
         with self._change:
             if current_generation(self.folder) != self._generation:
                 self._load()  # the bundle was changed by another process
             yield copy(self.recognizer)
+
+    def _refuse_read_only(self) -> None:
+        if self.read_only:
+            raise ReadOnly("this server is read-only: classes cannot be added or removed")
+
+    @contextmanager
+    def _counted(self, needed: bool) -> Iterator[None]:
+        """Count a request among those in hand, if it asks for as much work as those do."""
+        if not needed:
+            yield
+            return
+        self._take_in()
+        try:
+            yield
+        finally:
+            self._let_go()
 
     def _keep(self, known: Recognizer) -> int:
         known.save(self.folder)
@@ -235,3 +271,10 @@ class Service:
             asked.answerer.answer(features[row : row + 1], asked.name)
             for row, asked in enumerate(batch)
         ]
+
+
+def _taken(known: Recognizer, name: str) -> str:
+    if known.seen[known.classes.names.index(name)]:
+        return f"{name!r} was seen in training: examples can be added to other classes only"
+    more = "remove it or choose a name, or add examples of it alone"
+    return f"there is a class {name!r} already: {more}"

@@ -29,10 +29,8 @@ def grown_hierarchy(
         np.append(hierarchy.labels(layer), hierarchy.labels(layer)[nearest])
         for layer in range(1, hierarchy.n_layers + 1)
     ]
-    node_names = [hierarchy.node_names(layer) for layer in range(1, hierarchy.n_layers + 1)]
-    return ClassHierarchy(
-        layers,
+    return hierarchy.replace(
+        layers=layers,
         names=[*hierarchy.names, name],
         semantics=np.concatenate([classes, vector[None]]),
-        node_names=node_names if hierarchy.has_node_names else None,
     )

@@ -29,6 +29,8 @@ def without_class(model: ZeroShotClassifier, position: int) -> ZeroShotClassifie
     smaller.semantics_ = model.semantics_[kept]
     smaller.prototypes_ = model.prototypes_[kept]
     smaller._offsets = model._offsets[kept]
+    gone = model.classes_[position]
+    smaller._shots = {name: one for name, one in model._shots.items() if name != gone}
     smaller.seen_ = model.seen_ - (model.seen_ > position)
     if model.hierarchy_ is not None:
         smaller.hierarchy_ = model.hierarchy_.select(kept.tolist())

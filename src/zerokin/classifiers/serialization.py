@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from zerokin._version import __version__
 from zerokin.aliases import CLASSIFIER, renamed
+from zerokin.classifiers.few_shot.class_by_example import ClassShots
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.scaler import Affine, FeatureScaler, signed_root, unit_length
@@ -70,6 +71,8 @@ def _numbers(model: ZeroShotClassifier) -> dict[str, np.ndarray]:
     }
     if model._rule.residuals is not None:
         numbers["residuals"] = model._rule.residuals
+    if model._shots:
+        numbers |= _shot_numbers(model)
     for layer, nodes in enumerate(model._layer_prototypes, start=1):
         numbers[f"layer.{layer}"] = nodes
     for step, function in enumerate(model._normalizer.maps):
@@ -109,6 +112,7 @@ def read_classifier(
             raise ValueError(f"layers is {shown(config['layers'])}")
         model._layer_prototypes = [numbers[f"layer.{layer}"] for layer in layers]
         model._normalizer = _normalizer(model.feature_scaling, numbers)
+        model._shots = _shots(numbers, model)
         has_hierarchy = bool(config["has_hierarchy"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InvalidInput(f"{folder} is not a whole classifier ({error}): fit it anew") from error
@@ -169,6 +173,51 @@ def _normalizer(steps: str, numbers: dict[str, np.ndarray]) -> FeatureScaler:
             parts = (numbers.get(f"normaliser.{step}.{part}") for part in ("shift", "matrix"))
             normalizer.maps.append(Affine(*parts))
     return normalizer
+
+
+def _shot_numbers(model: ZeroShotClassifier) -> dict[str, np.ndarray]:
+    names, shots = model.classes_.tolist(), list(model._shots.values())
+    # Of a class without semantics the zero-shot prototype is zero, which no other one is.
+    projected = [one.mean * 0 if one.projected is None else one.projected for one in shots]
+    return {
+        "shots.positions": np.array([names.index(name) for name in model._shots], dtype=np.int64),
+        "shots.counts": np.array([one.count for one in shots], dtype=np.int64),
+        "shots.kappas": np.array([one.kappa for one in shots], dtype=np.float64),
+        "shots.means": np.array([one.mean for one in shots], dtype=np.float64),
+        "shots.projected": np.array(projected, dtype=np.float64),
+    }
+
+
+def _shots(numbers: Mapping[str, np.ndarray], model: ZeroShotClassifier) -> dict[Any, ClassShots]:
+    """Return what is kept of shots, by class; bundles of earlier versions hold none."""
+    if not any(name.startswith("shots.") for name in numbers):
+        return {}
+    positions, counts = numbers["shots.positions"], numbers["shots.counts"]
+    kappas, means = numbers["shots.kappas"], numbers["shots.means"]
+    projected = numbers["shots.projected"]
+    m, d_f = len(positions), model.n_features_in_
+    whole = (positions, (m,), "i"), (counts, (m,), "i")
+    real = (kappas, (m,), "f"), (means, (m, d_f), "f"), (projected, (m, d_f), "f")
+    if any(
+        values.shape != shape or values.dtype.kind != kind or not np.isfinite(values).all()
+        for values, shape, kind in (*whole, *real)
+    ):
+        raise ValueError("what it holds of shots does not fit together")
+    known = np.setdiff1d(np.arange(len(model.classes_)), model.seen_)
+    if not np.isin(positions, known).all() or len(np.unique(positions)) < m:
+        raise ValueError("its shots are not of different unseen classes")
+    if (counts < 1).any() or (kappas < 0).any():
+        raise ValueError("its shots are counted wrong")
+    names = model.classes_.tolist()
+    return {
+        names[at]: ClassShots(
+            int(counts[row]),
+            means[row],
+            projected[row] if projected[row].any() else None,
+            float(kappas[row]),
+        )
+        for row, at in enumerate(positions.tolist())
+    }
 
 
 def _refuse_misfits(model: ZeroShotClassifier, folder: Path) -> None:

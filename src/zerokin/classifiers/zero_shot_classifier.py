@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +56,9 @@ from zerokin.parameters import (
     check_parameters,
 )
 from zerokin.semantics.normalize import unit_rows
+
+if TYPE_CHECKING:
+    from zerokin.classifiers.few_shot.class_by_example import ClassShots
 
 Inference = Literal["residual", "flat", "paper"]
 Candidates = str | Sequence[Any] | NDArray[Any] | None
@@ -168,6 +172,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "random_state": Optional(SEED),
         "device": DEVICE,
     }
+
+    # Of classes by example (`zerokin.classifiers.few_shot.class_by_example`), by name.
+    _shots: Mapping[Any, ClassShots] = MappingProxyType({})
 
     def __init__(
         self,
@@ -284,6 +291,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._normalizer, self._rule = scaled.normalizer, rule
         self._means = as_compared(scaled.means, self.distance)
         self._offsets = self._hub_offsets(prototypes)
+        self._shots = {}
         self._layer_prototypes: list[NDArray[np.float64]] = []
         if self.inference == "paper" and tree is not None:
             self._layer_prototypes, n_iter = project_superclasses(

@@ -41,6 +41,20 @@ def init(
 def add_class(
     model: Model,
     name: ClassName,
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="IMAGES", help="further images of the class, after --images", show_default=False
+        ),
+    ] = None,
+    images: Annotated[
+        list[str] | None,
+        typer.Option(help="images of the class: files, folders or patterns, one or more"),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(help="FILE.npy with its features, a row a sample, in the place of images"),
+    ] = None,
     attributes: Annotated[
         str | None,
         typer.Option(
@@ -53,23 +67,43 @@ def add_class(
     vector: Annotated[
         Path | None, typer.Option(help="a file with its semantic vector: numbers, or .npy")
     ] = None,
+    kappa: Annotated[
+        float | None, typer.Option(help="how many images the semantics count as; at first 1")
+    ] = None,
 ) -> None:
-    """Make one more class known to a bundle, without images and without fitting again."""
+    """Make one more class known to a bundle, by semantics, images or both, without fitting again.
+
+    Images of a class that is known already, but was not seen in training, are added to it.
+    """
     from zerokin.recognizer import Recognizer
 
-    if sum(given is not None for given in (attributes, text, vector)) != 1:
-        raise InvalidInput("give one of --attributes, --text and --vector")
+    told = sum(given is not None for given in (attributes, text, vector))
+    if more and not images:
+        raise InvalidInput(f"{more[0]!r} is one word too many: images go after --images")
+    if told > 1 or not (told or images or features):
+        raise InvalidInput(
+            "give one of --attributes, --text and --vector, or --images (--features without a "
+            "network), or both"
+        )
     if text is not None and not text.strip():
         raise InvalidInput(f"class {name!r}: --text is empty")
+    from zerokin.commands.predict import image_paths
+    from zerokin.data.attached_features import feature_file
+
     recognizer = Recognizer.load(model, device="cpu")
     recognizer.add_class(
         name,
         attributes=None if attributes is None else parsed_attributes(attributes),
         text=text,
         vector=None if vector is None else read_vector(vector),
+        images=None if not images else list(image_paths([*images, *(more or ())], ())),
+        features=None if features is None else feature_file(features.expanduser()),
+        kappa=kappa,
     )
     recognizer.save(model)
-    out.print(f"{model} knows {len(recognizer.classes)} classes", soft_wrap=True)
+    shots = recognizer.shots.get(name.strip())
+    by = f", {name.strip()} by {shots} example{'' if shots == 1 else 's'}" if shots else ""
+    out.print(f"{model} knows {len(recognizer.classes)} classes{by}", soft_wrap=True, markup=False)
 
 
 def remove_class(model: Model, name: ClassName) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,7 @@ import typer
 from zerokin.commands.arguments import Features, as_utf8, out
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean, listing
 from zerokin.files import replacing
-from zerokin.report.answers_csv import csv_heading, csv_row
+from zerokin.report.answers_csv import csv_heading, csv_row, tidy_heading, tidy_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,13 +47,37 @@ def predict(
     candidates: Annotated[
         str, typer.Option(help="unseen, seen, all, or names joined by ,", callback=as_utf8)
     ] = "all",
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            help="only these candidates: names joined by ,, or a file with one a line",
+            callback=as_utf8,
+        ),
+    ] = None,
+    under: Annotated[
+        list[str] | None,
+        typer.Option(help="only classes below this superclass; repeatable", callback=as_utf8),
+    ] = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            help="layer to name: 0 for classes, 1 and up, a rank such as family, or all for "
+            "classes and every level",
+            callback=as_utf8,
+        ),
+    ] = None,
     k: Annotated[int, typer.Option("-k", help="classes to name for a sample")] = 1,
     max_risk: Annotated[
         float | None, typer.Option(help="name a superclass where a class may be wrong more often")
     ] = None,
+    min_confidence: Annotated[
+        float | None, typer.Option(help="name the deepest level that is this probable, 0 to 1")
+    ] = None,
     unseen_bias: Annotated[float, typer.Option(help="added to the scores of unseen classes")] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="a JSON line each")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="comma-separated")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="comma-separated; with levels a row for each of them")
+    ] = False,
     result: Annotated[
         Path | None, typer.Option("--out", help="write a file: CSV, or JSON lines with --json")
     ] = None,
@@ -81,9 +105,16 @@ def predict(
         k=k,
         max_risk=max_risk,
         unseen_bias=unseen_bias,
+        classes=None if classes is None else chosen_classes(classes, recognizer.classes.names),
+        under=under,
+        level=level,
+        min_confidence=min_confidence,
         batch_size=batch,
     )
-    form = "json" if as_json else "csv" if as_csv or result is not None else "table"
+    leveled = level is not None or min_confidence is not None
+    form = "json" if as_json else "table"
+    if form == "table" and (as_csv or result is not None):
+        form = "tidy" if leveled else "csv"
     count = unreadable = 0
     with opened(result) as file:
         for answer, line in written(answers, form, k):
@@ -174,14 +205,27 @@ def chosen_candidates(text: str, names: Iterable[str]) -> str | list[str]:
     return [text] if text in names else [name.strip() for name in text.split(",")]
 
 
+def chosen_classes(text: str, names: Iterable[str]) -> list[str]:
+    """Return classes that were typed, or that a file lists, one in a line."""
+    from zerokin.data.readers.tables import read_lines
+
+    typed = [text] if text in names else [name.strip() for name in text.split(",") if name.strip()]
+    if not set(typed) <= set(names) and Path(text).is_file():
+        typed = read_lines(Path(text))
+        if not typed:
+            raise InvalidInput(f"{text} lists no class: write one in a line")
+    return typed
+
+
 def written(answers: Iterable[Answer], form: str, k: int) -> Iterator[tuple[Any, str]]:
     """Yield every answer with its line of output."""
     if form == "json":
         for answer in answers:
             yield answer, json.dumps(answer.to_dict(), ensure_ascii=False) + "\n"
         return
-    row = csv_row if form == "csv" else table_row
-    heading = csv_heading(k) if form == "csv" else table_heading()
+    heading = {"csv": csv_heading(k), "tidy": tidy_heading(), "table": table_heading()}[form]
+    rows: dict[str, Callable[[Any, int], str]] = {"csv": csv_row, "tidy": tidy_rows}
+    row = rows.get(form, table_row)
     for answer in answers:
         yield answer, heading + row(answer, k)
         heading = ""
@@ -197,7 +241,7 @@ def table_row(answer: Any, k: int) -> str:
     if not hasattr(answer, "ranked"):
         return _row("(unreadable)", None, "", answer.image)
     best = answer.best
-    role = "seen" if best.seen else "unseen"
+    role = _role(best)
     lines = []
     if answer.selective is not None and answer.selective.layer != 0:
         is_node = answer.selective.layer is not None and answer.selective.layer <= len(
@@ -206,16 +250,25 @@ def table_row(answer: Any, k: int) -> str:
         is_none = answer.selective.layer is None
         kind = "superclass" if is_node else "neither" if is_none else "anything"
         lines.append(_row(answer.name, answer.selective.probability, kind, answer.image))
+    elif answer.selective is None and answer.level:
+        node = answer.at_level.ranked[0]
+        value = node.score if node.probability is None else node.probability
+        lines.append(_row(node.name, value, answer.at_level.rank or "superclass", answer.image))
     else:
         value = best.score if best.probability is None else best.probability
         lines.append(_row(best.name, value, role, answer.image))
     if answer.out_of_distribution and answer.selective is None:
         lines.append("  (like nothing it knows: maybe none of these)\n")
     if k > 1:
-        for one in answer.ranked:
+        for one in answer.at_level.ranked if answer.level else answer.ranked:
             value = one.score if one.probability is None else one.probability
-            lines.append(_row(f"  {one.name}", value, "seen" if one.seen else "unseen", ""))
+            kind = "" if answer.level else _role(one)
+            lines.append(_row(f"  {one.name}", value, kind, ""))
     return "".join(lines)
+
+
+def _role(one: Any) -> str:
+    return "seen" if one.seen else "few-shot" if one.shots else "unseen"
 
 
 def _row(name: str, value: float | None, role: str, image: str) -> str:

@@ -42,6 +42,9 @@ class ClassTable:
         One text per class, where the data has them.
     taxonomy
         One path per class from the top down, the class itself excluded, where known.
+    taxonomy_ranks
+        What the levels of the paths are called, such as ``("order", "family")``, where they have
+        names.
     wnids
         The concept of WordNet that each class is, such as ``"n02084071"``, where known.
     """
@@ -54,6 +57,7 @@ class ClassTable:
     taxonomy: tuple[TaxonomyPath, ...] | None = None
     wnids: tuple[str, ...] | None = None
     text_encoder: str | None = None
+    taxonomy_ranks: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         names: object = self.names

@@ -67,12 +67,4 @@ def aligned_hierarchy(
 
 def renamed_hierarchy(hierarchy: ClassHierarchy, names: Sequence[str]) -> ClassHierarchy:
     """Return the same hierarchy with other names of its classes."""
-    layers = range(1, hierarchy.n_layers + 1)
-    return ClassHierarchy(
-        [hierarchy.labels(layer) for layer in layers],
-        names=names,
-        semantics=hierarchy.prototypes(0) if hierarchy.has_semantics else None,
-        node_names=[hierarchy.node_names(layer) for layer in layers]
-        if hierarchy.has_node_names
-        else None,
-    )
+    return hierarchy.replace(names=names)

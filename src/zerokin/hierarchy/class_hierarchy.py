@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +20,7 @@ from zerokin.hierarchy.choice import chosen_classes
 from zerokin.hierarchy.clustering import Method, cluster_layers
 from zerokin.hierarchy.layered_tree import LayeredTree
 from zerokin.hierarchy.layers import layer_sizes
-from zerokin.hierarchy.naming import distinctive_names, numbered_names
+from zerokin.hierarchy.naming import attribute_candidates, choose_names, member_candidates
 from zerokin.hierarchy.serialization import read_hierarchy, write_hierarchy
 from zerokin.hierarchy.taxonomy import checked_iterable, listed_paths, taxonomy_layers
 
@@ -39,7 +40,10 @@ class ClassHierarchy(LayeredTree):
     semantics
         Class vectors (C, d_z), if there are any.
     node_names
-        For each layer a name per node; ``None`` for ``"1.07"`` (layer and node).
+        For each layer a name per node; ``None`` to name them by their most typical classes.
+    ranks
+        What each layer is called, bottom to top, such as ``["genus", "family"]``; ``None`` where
+        layers have no names, as clusters have none.
 
     Examples
     --------
@@ -109,6 +113,7 @@ class ClassHierarchy(LayeredTree):
         *,
         names: Sequence[str] | None = None,
         semantics: ArrayLike | None = None,
+        ranks: Sequence[str] | None = None,
     ) -> ClassHierarchy:
         """Take the superclasses from a taxonomy.
 
@@ -126,6 +131,9 @@ class ClassHierarchy(LayeredTree):
             Class names. With ``paths`` by name they choose the classes and their order.
         semantics
             Class vectors (C, d_z), in the order of the classes, for prototypes.
+        ranks
+            What the levels of the paths are called, from the most general, such as
+            ``["order", "family"]``; layers that stay keep theirs.
 
         Examples
         --------
@@ -134,18 +142,24 @@ class ClassHierarchy(LayeredTree):
         ...     "puma": ("mammal", "cat"),
         ...     "wolf": ("mammal", "dog"),
         ...     "wren": ("bird",),
-        ... })
+        ... }, ranks=["class", "family"])
         >>> tree.node_names(1), tree.node_names(2)
         (('cat', 'dog', 'bird'), ('mammal', 'bird'))
+        >>> tree.ranks
+        ('family', 'class')
         """
         listed, names = listed_paths(paths, names)
         checked = checked_names(names, len(listed))
-        layers, node_names = taxonomy_layers(listed, checked)
+        layers, node_names, depths = taxonomy_layers(listed, checked)
+        if ranks is not None:
+            levels = checked_names(ranks, max(map(len, listed)), what="rank")
+            ranks = [levels[depth - 1] for depth in depths]
         return cls._canonical(
             layers,
             names=checked,
             semantics=None if semantics is None else checked_semantics(semantics),
             node_names=node_names,
+            ranks=ranks,
         )
 
     @classmethod
@@ -156,6 +170,7 @@ class ClassHierarchy(LayeredTree):
         names: Sequence[str],
         semantics: NDArray[np.float64] | None,
         node_names: Sequence[Sequence[str]] | None,
+        ranks: Sequence[str] | None,
     ) -> ClassHierarchy:
         """Build a hierarchy whose nodes are numbered by their first class in canonical order."""
         if semantics is not None and len(semantics) != len(names):
@@ -169,15 +184,49 @@ class ClassHierarchy(LayeredTree):
             semantics=semantics,
             node_names=node_names
             and [in_order_of_first(n, x, order) for n, x in zip(node_names, layers, strict=True)],
+            ranks=ranks,
         )
 
-    def named_by(self, attribute_names: Sequence[str]) -> ClassHierarchy:
+    def replace(self, **changes: Any) -> ClassHierarchy:
+        """Return a copy with some of its parts replaced.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of `ClassHierarchy`; the others stay as they are.
+
+        Examples
+        --------
+        >>> ClassHierarchy([[0, 0, 1]]).replace(names=["lynx", "puma", "wren"]).names
+        ('lynx', 'puma', 'wren')
+        """
+        parts: dict[str, Any] = {
+            "layers": self._labels[1:],
+            "names": self._names,
+            "semantics": self._semantics,
+            "node_names": self._node_names,
+            "ranks": self._ranks,
+        }
+        return ClassHierarchy(**{**parts, **changes})
+
+    def named_by(
+        self,
+        attribute_names: Sequence[str] | None = None,
+        *,
+        concepts: Sequence[Sequence[str | None]] | None = None,
+    ) -> ClassHierarchy:
         """Return a copy whose nodes are named by the attributes that set them most apart.
+
+        Where attributes do not tell nodes apart, they are named by what stands above all of
+        their classes, then by their most typical classes. One name means one group of classes.
 
         Parameters
         ----------
         attribute_names
-            A name for each of the d_z numbers of a class vector.
+            A name for each of the d_z numbers of a class vector; None where they have none.
+        concepts
+            What stands above the classes of each node, for layers 1, … n, such as
+            `zerokin.hierarchy.wordnet.common_hypernyms` finds; None for a node without.
 
         Examples
         --------
@@ -186,6 +235,19 @@ class ClassHierarchy(LayeredTree):
         >>> sorted(tree.node_names(1))
         ['hooves', 'wings, stripes']
         """
+        wanted: list[list[list[str]]] = [
+            [[] for _ in range(self._size(layer))] for layer in range(1, self.n_layers + 1)
+        ]
+        if attribute_names is not None:
+            wanted = self._attribute_names(attribute_names)
+        for layer, names in enumerate(wanted, start=1):
+            members = member_candidates(self._labels[layer], self._names, self._semantics)
+            for node, possible in enumerate(names):
+                concept = None if concepts is None else concepts[layer - 1][node]
+                possible += [*([concept] if concept else []), *members[node]]
+        return self.replace(node_names=choose_names(self._labels, self._names, wanted))
+
+    def _attribute_names(self, attribute_names: Sequence[str]) -> list[list[list[str]]]:
         Z = self.prototypes(0)
         if isinstance(attribute_names, str):
             raise InvalidInput(f"attribute_names is the single word {attribute_names!r}")
@@ -197,15 +259,8 @@ class ClassHierarchy(LayeredTree):
             raise InvalidInput(
                 f"{len(words)} attribute names were given for vectors of {Z.shape[1]} numbers"
             )
-        node_names = [
-            distinctive_names(
-                self.prototypes(layer), Z, words, numbered_names(layer, self._size(layer))
-            )
-            for layer in range(1, self.n_layers + 1)
-        ]
-        return ClassHierarchy(
-            self._labels[1:], names=self._names, semantics=Z, node_names=node_names
-        )
+        layers = range(1, self.n_layers + 1)
+        return [attribute_candidates(self.prototypes(layer), Z, words) for layer in layers]
 
     def select(self, classes: Iterable[int] | Iterable[str] | NDArray[np.bool_]) -> ClassHierarchy:
         """Return the hierarchy of some of the classes, in the order given.
@@ -232,6 +287,7 @@ class ClassHierarchy(LayeredTree):
             names=[self._names[i] for i in chosen],
             semantics=None if self._semantics is None else self._semantics[chosen],
             node_names=self._node_names,
+            ranks=self._ranks,
         )
 
     def select_layers(self, layers: Iterable[int]) -> ClassHierarchy:
@@ -256,11 +312,10 @@ class ClassHierarchy(LayeredTree):
         kept = sorted({self._checked_layer(layer) for layer in given})
         if not kept or kept[0] == 0:
             raise InvalidInput(f"layers must be one or more of 1 to {self.n_layers}")
-        return ClassHierarchy(
-            [self._labels[layer] for layer in kept],
-            names=self._names,
-            semantics=self._semantics,
+        return self.replace(
+            layers=[self._labels[layer] for layer in kept],
             node_names=self._node_names and [self._node_names[layer - 1] for layer in kept],
+            ranks=self._ranks and [self._ranks[layer - 1] for layer in kept],
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -271,6 +326,7 @@ class ClassHierarchy(LayeredTree):
             layers=self._labels[1:],
             node_names=self._node_names,
             semantics=self._semantics,
+            ranks=self._ranks,
         )
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from zerokin.hierarchy.checks import (
     checked_names,
     checked_semantics,
 )
-from zerokin.hierarchy.naming import numbered_names
+from zerokin.hierarchy.naming import choose_names, member_candidates
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -35,7 +36,10 @@ class LayeredTree:
     semantics
         Class vectors (C, d_z), if there are any.
     node_names
-        For each layer a name per node; ``None`` for ``"1.07"`` (layer and node).
+        For each layer a name per node; ``None`` to name them by their most typical classes.
+    ranks
+        What each layer is called, bottom to top, such as ``["genus", "family"]``; ``None`` where
+        layers have no names, as clusters have none.
     """
 
     def __init__(
@@ -45,6 +49,7 @@ class LayeredTree:
         names: Sequence[str] | None = None,
         semantics: ArrayLike | None = None,
         node_names: Sequence[Sequence[str]] | None = None,
+        ranks: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(layers, Sequence | np.ndarray) or isinstance(layers, str):
             raise InvalidInput(f"layers must be a list of layers: got {shown(layers)}")
@@ -69,6 +74,9 @@ class LayeredTree:
                 checked_names(given, size, what="node")
                 for given, size in zip(node_names, self.sizes, strict=True)
             ]
+        self._ranks = None
+        if ranks is not None:
+            self._ranks = checked_names(ranks, self.n_layers, what="rank")
         self._prototypes: dict[int, NDArray[np.float64]] = {}
 
     @property
@@ -141,14 +149,22 @@ class LayeredTree:
         layer = self._checked_layer(layer)
         if layer == 0:
             return self._names
-        if self._node_names is None:
-            return numbered_names(layer, self._size(layer))
-        return self._node_names[layer - 1]
+        return (self._node_names or self._named_by_members)[layer - 1]
 
     @property
     def has_node_names(self) -> bool:
-        """Whether superclasses have names of their own rather than numbers."""
+        """Whether superclasses have names of their own rather than those of their classes."""
         return self._node_names is not None
+
+    @cached_property
+    def _named_by_members(self) -> list[tuple[str, ...]]:
+        wanted = [member_candidates(at, self._names, self._semantics) for at in self._labels[1:]]
+        return [tuple(names) for names in choose_names(self._labels, self._names, wanted)]
+
+    @property
+    def ranks(self) -> tuple[str, ...] | None:
+        """What each superclass layer is called, bottom to top, such as genus and family."""
+        return self._ranks
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LayeredTree):
@@ -156,6 +172,7 @@ class LayeredTree:
         return (
             self._names == other._names
             and self._node_names == other._node_names
+            and self._ranks == other._ranks
             and self.n_layers == other.n_layers
             and all(map(np.array_equal, self._labels, other._labels))
             and _same(self._semantics, other._semantics)

@@ -15,8 +15,10 @@ from zerokin.files import existing, replacing
 from zerokin.hierarchy.checks import checked_labels, checked_names, checked_semantics
 
 FORMAT = "zerokin-hierarchy"
-VERSION = 1
+VERSION = 2
 FIELDS = ("format", "version", "names", "layers", "semantics")
+RANKS = "ranks"
+"""Of version 2: what the layers are called. Without, files are written as version 1."""
 
 
 def write_hierarchy(
@@ -26,17 +28,19 @@ def write_hierarchy(
     layers: list[NDArray[np.int64]],
     node_names: list[tuple[str, ...]] | None,
     semantics: NDArray[np.float64] | None,
+    ranks: tuple[str, ...] | None = None,
 ) -> None:
     """Write a hierarchy; floats are written with as many digits as bring them back exactly."""
     content: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 1 if ranks is None else VERSION,
         "names": list(names),
         "layers": [
             {"labels": labels.tolist(), "node_names": node_names[i] if node_names else None}
             for i, labels in enumerate(layers)
         ],
         "semantics": None if semantics is None else semantics.tolist(),
+        **({} if ranks is None else {RANKS: list(ranks)}),
     }
     # A line per field: the file stays readable without spreading each vector over many lines.
     fields = [f"{json.dumps(field)}: {json.dumps(value)}" for field, value in content.items()]
@@ -50,7 +54,7 @@ def read_hierarchy(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``names``, ``layers``, ``node_names`` and ``semantics``, checked.
+        ``names``, ``layers``, ``node_names``, ``semantics`` and ``ranks``, checked.
 
     Raises
     ------
@@ -90,12 +94,22 @@ def _checked(content: Any) -> dict[str, Any]:
         if field not in content:
             raise InvalidInput(f"{field}: missing")
     for field in content:
-        if field not in FIELDS:
+        if field not in FIELDS and not (field == RANKS and version > 1):
             raise InvalidInput(f"{field}: unknown field")
     names = _names(content["names"])
     layers, node_names = _layers(content["layers"], len(names))
     semantics = _semantics(content["semantics"], len(names))
-    return {"names": names, "layers": layers, "node_names": node_names, "semantics": semantics}
+    ranks = content.get(RANKS)
+    if ranks is not None:
+        _list(ranks, RANKS)
+        ranks = _within(RANKS, checked_names, ranks, len(layers), what="rank")
+    return {
+        "names": names,
+        "layers": layers,
+        "node_names": node_names,
+        "semantics": semantics,
+        "ranks": ranks,
+    }
 
 
 def _names(given: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, did_you_mean, shown
-from zerokin.hierarchy.naming import made_unique, repeated
+from zerokin.hierarchy.naming import choose_names, member_candidates
 from zerokin.hierarchy.wordnet import without_wnid
 
 # A step of a path: a node's name, or the fact that it is unknown (None) or was filled in from
@@ -19,7 +19,7 @@ Path = tuple[Step, ...]
 
 def taxonomy_layers(
     paths: Sequence[Sequence[str | None]], names: Sequence[str]
-) -> tuple[list[NDArray[np.int64]], list[list[str]]]:
+) -> tuple[list[NDArray[np.int64]], list[list[str]], list[int]]:
     """Turn one path per class into layers of superclasses.
 
     A node is its whole path, so equal names under different parents are different nodes. A
@@ -41,11 +41,13 @@ def taxonomy_layers(
     layers : list of ndarray of int, each (C,)
         Node of each class, bottom to top; nodes are numbered by their first class.
     node_names : list of list of str
-        Names of the nodes of each layer, all different within a layer.
+        Names of the nodes of each layer; one name means one group of classes.
+    depths : list of int
+        How many steps of a path lead to each layer.
 
     Examples
     --------
-    >>> layers, node_names = taxonomy_layers(
+    >>> layers, node_names, depths = taxonomy_layers(
     ...     [("mammal", "cat"), ("mammal", "cat"), ("mammal", "dog"), ("bird",), ("bird",)],
     ...     ["lynx", "puma", "wolf", "heron", "wren"],
     ... )
@@ -53,25 +55,32 @@ def taxonomy_layers(
     [array([0, 0, 1, 2, 2]), array([0, 0, 0, 1, 1])]
     >>> node_names
     [['cat', 'dog', 'bird'], ['mammal', 'bird']]
+    >>> depths
+    [2, 1]
     """
     cleaned = [_cleaned(path, name) for path, name in zip(paths, names, strict=True)]
     layers: list[NDArray[np.int64]] = []
-    node_names: list[list[str]] = []
+    possible: list[list[list[str]]] = []
+    depths: list[int] = []
     # From the deepest layer up, so that of equal layers the most specific names stay.
     for depth in range(max(map(len, cleaned)), 0, -1):
         nodes: dict[Path, int] = {}
         labels = np.array([nodes.setdefault(_known(p[:depth]), len(nodes)) for p in cleaned])
         speaks = 1 < len(nodes) < len(cleaned)
         # Of two nested partitions, equal numbers of nodes mean equal groups.
-        if speaks and not (node_names and len(node_names[-1]) == len(nodes)):
+        if speaks and not (possible and len(possible[-1]) == len(nodes)):
             layers.append(labels)
-            node_names.append(_readable_names(list(nodes)))
+            members = member_candidates(labels, names, None)
+            wanted = zip(nodes, members, strict=True)
+            possible.append([_possible_names(node, depth, own) for node, own in wanted])
+            depths.append(depth)
     if not layers:
         raise InvalidInput(
             f"the taxonomy puts the {len(cleaned)} classes into no groups: at some level at least "
             "two classes must share a superclass that others do not"
         )
-    return layers, node_names
+    classes = np.arange(len(names))
+    return layers, choose_names([classes, *layers], names, possible, share=False), depths
 
 
 def listed_paths(
@@ -135,14 +144,16 @@ def _filled(node: Path) -> tuple[str, ...]:
     return next((step for step in node if isinstance(step, tuple)), ())
 
 
-def _readable_names(nodes: Sequence[Path]) -> list[str]:
-    """Name nodes as briefly as keeps them apart: name, name (parent), whole path, numbered."""
+def _possible_names(node: Path, depth: int, members: Sequence[str]) -> list[str]:
+    """Return what a node may be called, as briefly as keeps it apart: name, parent, whole path.
+
+    Classes of which no more is known than their order stand together at the family level, too:
+    there they are named with the order and by themselves.
+    """
     # A node filled in from below is known by that one name.
-    known = [[step for step in node if isinstance(step, str)] or [*_filled(node)] for node in nodes]
-    names = [without_wnid(steps[-1]) for steps in known]
-    for i in repeated(names):
-        if len(known[i]) > 1:
-            names[i] = f"{names[i]} ({without_wnid(known[i][-2])})"
-    for i in repeated(names):
-        names[i] = " > ".join(known[i])
-    return made_unique(names)
+    known = [step for step in node if isinstance(step, str)] or [*_filled(node)]
+    name = without_wnid(known[-1])
+    longer = []
+    if len(node) == depth and len(known) > 1:
+        longer = [f"{name} ({without_wnid(known[-2])})", " > ".join(known)]
+    return [name, *longer, *(f"{name}: {listed}" for listed in members)]

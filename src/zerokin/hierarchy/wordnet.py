@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput, shown
 from zerokin.semantics.hypernyms import hypernym_paths
@@ -83,6 +86,51 @@ def wordnet_paths(
         For each wnid ``"name#wnid"`` of every node from the root down to its parent.
     """
     return hypernym_paths(wnids, database_dir)
+
+
+def common_hypernyms(
+    paths: Sequence[Sequence[str]], layers: Sequence[NDArray[np.int64]]
+) -> list[list[str | None]]:
+    """Return the lowest common WordNet ancestor of the classes of every node, by name.
+
+    Parameters
+    ----------
+    paths
+        For each class ``"name#wnid"`` of every node from the root down to the class itself.
+    layers
+        For layers 1, 2, … the node of each class (C,).
+
+    Returns
+    -------
+    list of list
+        For each node of each layer a name, None where only what stands above all classes does.
+
+    Examples
+    --------
+    >>> cats, dog = ("animal#n00000001", "feline#n00000002"), ("animal#n00000001", "dog#n00000003")
+    >>> common_hypernyms([(*cats, "lynx#n00000004"), cats, dog, dog], [np.array([0, 0, 0, 1])])
+    [[None, 'dog']]
+    >>> common_hypernyms([(*cats, "lynx#n00000004"), cats, dog, dog], [np.array([0, 0, 1, 2])])
+    [['feline', 'dog', 'dog']]
+    """
+    above_all = _common_start(paths)
+    found: list[list[str | None]] = []
+    for labels in layers:
+        members: list[list[Sequence[str]]] = [[] for _ in range(int(labels.max()) + 1)]
+        for node, path in zip(labels.tolist(), paths, strict=True):
+            members[node].append(path)
+        starts = [_common_start(own) for own in members]
+        found.append(
+            [without_wnid(one[-1]) if len(one) > len(above_all) else None for one in starts]
+        )
+    return found
+
+
+def _common_start(paths: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Return the steps that all paths begin with: those of the first and last in order."""
+    first, last = min(map(tuple, paths)), max(map(tuple, paths))
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next((i for i, (a, b) in pairs if a != b), min(len(first), len(last)))]
 
 
 def _cut(text: str) -> str:

@@ -6,11 +6,18 @@ from zerokin.aliases import former
 
 if TYPE_CHECKING:
     from zerokin.recognizer.fitting import fit_recognizer
-    from zerokin.recognizer.image_answer import ImageAnswer, UnreadableImage
+    from zerokin.recognizer.image_answer import (
+        AnswerLevel,
+        ImageAnswer,
+        RankedNode,
+        UnreadableImage,
+    )
     from zerokin.recognizer.recognizer import Recognizer
 
 _HOMES = {
+    "AnswerLevel": "image_answer",
     "ImageAnswer": "image_answer",
+    "RankedNode": "image_answer",
     "Recognizer": "recognizer",
     "UnreadableImage": "image_answer",
     "fit_recognizer": "fitting",
@@ -23,7 +30,14 @@ _FORMER = {
     "fit_recogniser": "fit_recognizer",
 }
 
-__all__ = ["ImageAnswer", "Recognizer", "UnreadableImage", "fit_recognizer"]
+__all__ = [
+    "AnswerLevel",
+    "ImageAnswer",
+    "RankedNode",
+    "Recognizer",
+    "UnreadableImage",
+    "fit_recognizer",
+]
 
 # Loaded on first use: torch would slow down every command that needs no network.
 __getattr__ = former(__name__, _FORMER, homes=_HOMES)

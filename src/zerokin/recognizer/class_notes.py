@@ -51,6 +51,7 @@ def _outside(classes: ClassTable, attributes: Mapping[str, float]) -> list[str]:
     names, vectors = classes.attribute_names, classes.vectors
     if names is None or vectors is None or not vectors.size:
         return []
+    vectors = vectors[vectors.any(axis=1)]  # those of classes known by examples alone say nothing
     odd = []
     for attribute, value in attributes.items():
         column = vectors[:, names.index(attribute)]

@@ -16,7 +16,7 @@ from zerokin.data.enough_folds import enough_folds
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
-from zerokin.hierarchy.from_dataset import build_hierarchy
+from zerokin.hierarchy.from_dataset import build_hierarchy, readable_names
 from zerokin.metrics.accuracy import harmonic_mean, per_class_top1
 from zerokin.parameters import SEED, Boolean, InstanceOf, Optional, Ranges, check_arguments
 from zerokin.recognizer.about import describe_choice, describe_superclasses, describe_training
@@ -202,14 +202,7 @@ def _with_semantics(hierarchy: ClassHierarchy, dataset: Dataset) -> ClassHierarc
     """Return superclasses that know their classes' vectors, so that a class can join them."""
     names = dataset.classes.names
     hierarchy = aligned_hierarchy(hierarchy, names, beside="the data set")
-    layers = range(1, hierarchy.n_layers + 1)
-    named = hierarchy.has_node_names
-    return ClassHierarchy(
-        [hierarchy.labels(layer) for layer in layers],
-        names=names,
-        semantics=dataset.semantics,
-        node_names=[hierarchy.node_names(layer) for layer in layers] if named else None,
-    )
+    return hierarchy.replace(names=names, semantics=dataset.semantics)
 
 
 def _classifier(
@@ -221,9 +214,8 @@ def _classifier(
         semantics=dataset.classes,
         hierarchy=hierarchy,
     )
-    attributes = dataset.classes.attribute_names
-    if attributes and model.hierarchy_ is not None and not model.hierarchy_.has_node_names:
-        model.hierarchy_ = model.hierarchy_.named_by(attributes)
+    if model.hierarchy_ is not None:
+        model.hierarchy_ = readable_names(model.hierarchy_, dataset.classes)
     return model
 
 

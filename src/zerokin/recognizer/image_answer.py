@@ -11,12 +11,13 @@ from zerokin.aliases import ANSWER, accept_old_names
 
 @dataclass(frozen=True)
 class RankedClass:
-    """A candidate with its score, its probability (None without calibration) and its role."""
+    """A candidate: score, probability (None without calibration), role, and its shots, if any."""
 
     name: str
     score: float
     probability: float | None
     seen: bool
+    shots: int = 0
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,47 @@ class Superclass:
 
 
 @dataclass(frozen=True)
+class RankedNode:
+    """A class or superclass of an `AnswerLevel`.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    score
+        That of the best candidate below it.
+    probability
+        Summed over the candidates below it; None without calibration.
+    """
+
+    name: str
+    score: float
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class AnswerLevel:
+    """The best classes or superclasses of one layer.
+
+    Parameters
+    ----------
+    layer
+        0 for classes, 1 and up for superclasses.
+    rank
+        What the layer is called, such as ``"family"``; None where it has no name.
+    ranked
+        Its best nodes, best first: by probability, which is summed over the candidates below, or
+        by their best candidate where there are no probabilities.
+    """
+
+    layer: int
+    rank: str | None
+    ranked: tuple[RankedNode, ...]
+
+
+@dataclass(frozen=True)
 class SelectiveAnswer:
-    """Selective prediction: the most specific answer within the risk accepted.
+    """Selective prediction: the most specific answer that is safe or sure enough.
 
     Parameters
     ----------
@@ -39,7 +79,8 @@ class SelectiveAnswer:
     layer
         0 for a class, 1 and up for a superclass; None for none of these.
     probability, risk
-        How probable the answer is, and its estimated risk of being wrong.
+        How probable the answer is, and its estimated risk of being wrong; no risk is estimated
+        for ``min_confidence``.
     """
 
     name: str
@@ -72,11 +113,15 @@ class ImageAnswer:
         Those of the best class, from the top down.
     selective
         Selective prediction (Geifman & El-Yaniv 2017): the answer at the risk accepted;
-        None where no ``max_risk`` was given.
+        None where neither ``max_risk`` nor ``min_confidence`` was given.
     kin
         The seen classes nearest to the best class.
     out_of_distribution
         Whether the image is like no known class.
+    level
+        The layer that was asked for, 0 for classes; None where none was.
+    levels
+        Every layer from the top down, where a level or ``min_confidence`` was asked for.
     """
 
     image: str
@@ -85,6 +130,8 @@ class ImageAnswer:
     selective: SelectiveAnswer | None = None
     kin: tuple[Kin, ...] = ()
     out_of_distribution: bool = False
+    level: int | None = None
+    levels: tuple[AnswerLevel, ...] = ()
 
     @property
     def best(self) -> RankedClass:
@@ -93,8 +140,16 @@ class ImageAnswer:
 
     @property
     def name(self) -> str:
-        """The selective answer where one was asked for, otherwise the best class."""
-        return self.best.name if self.selective is None else self.selective.name
+        """The selective answer where one was asked for, otherwise the best of the level."""
+        if self.selective is not None:
+            return self.selective.name
+        at_level = self.at_level
+        return self.best.name if at_level is None else at_level.ranked[0].name
+
+    @property
+    def at_level(self) -> AnswerLevel | None:
+        """The level that was asked for, None where none was."""
+        return next((one for one in self.levels if one.layer == self.level), None)
 
     def to_dict(self, *, examples: bool = False) -> dict[str, Any]:
         """Return the answer as plain data for JSON.
@@ -115,7 +170,9 @@ class ImageAnswer:
             del kin["examples"]
             if examples:
                 kin["examples"] = [data_address(jpeg) for jpeg in own.examples]
-        lists = {name: list(plain[name]) for name in ("ranked", "superclasses", "kin")}
+        lists = {name: list(plain[name]) for name in ("ranked", "superclasses", "kin", "levels")}
+        for level in lists["levels"]:
+            level["ranked"] = list(level["ranked"])
         found = {"image": self.image, "answer": self.name, **plain, **lists}
         # As earlier versions called them: beside the new names for one version.
         return {**found, **{old: found[new] for old, new in ANSWER.items()}}

@@ -75,6 +75,9 @@ def _what(recognizer: Recognizer) -> Iterator[str]:
             f"{recognizer.classifier.n_features_in_:,} numbers for a sample, which must be read as "
             "those it was fitted on."
         )
+    if recognizer.shots:
+        shots = [f"{name} ({count})" for name, count in recognizer.shots.items()]
+        yield f"Of the unseen ones, known by examples: {_plain(listing(shots, most=NAMES_SHOWN))}."
     yield f"Seen: {_plain(listing(seen, most=NAMES_SHOWN))}."
     yield f"Unseen: {_plain(listing(unseen, most=NAMES_SHOWN)) or 'none'}."
 

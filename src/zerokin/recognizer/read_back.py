@@ -28,6 +28,8 @@ def refuse_difference(read: Recognizer, meant: Recognizer) -> None:
     for what in ("names", "descriptions", "attribute_names"):
         if getattr(read.classes, what) != getattr(meant.classes, what):
             raise ValueError(f"{what.replace('_', ' ')} of classes differ")
+    if read.shots != meant.shots:
+        raise ValueError("its classes by example differ")
     if read.calibrations != meant.calibrations:
         raise ValueError("its calibration differs")
     names = meant.classes.names

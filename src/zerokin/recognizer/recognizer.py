@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from threading import Lock
@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from zerokin.aliases import ReadingSaved, accept_old_names
 from zerokin.class_names import checked_name, checked_text
+from zerokin.classifiers.few_shot.class_by_example import refuse_seen, with_shots
 from zerokin.classifiers.removal import without_class
 from zerokin.classifiers.zero_shot_classifier import Candidates, ZeroShotClassifier
 from zerokin.data.classes import ClassTable
 from zerokin.data.resizing import resize_to_square
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.recognizer.answering import Answerer, Calibrations, Question
+from zerokin.recognizer.answering import Answerer, Calibrations, Names, Question
 from zerokin.recognizer.class_notes import class_notes
 from zerokin.recognizer.class_vectors import class_vector
 from zerokin.recognizer.examples import Examples
@@ -123,6 +124,11 @@ class Recognizer:
         tree: ClassHierarchy | None = self.classifier.hierarchy_
         return tree
 
+    @property
+    def shots(self) -> dict[str, int]:
+        """How many shots each class by example is known by."""
+        return {name: one.count for name, one in self.classifier._shots.items()}
+
     def examples(self, name: str) -> tuple[bytes, ...]:
         """Return small JPEG images of a class; none for unseen ones."""
         self.classes.index(name)
@@ -136,6 +142,10 @@ class Recognizer:
         k: int = 5,
         max_risk: float | None = None,
         unseen_bias: float = 0.0,
+        classes: Names = None,
+        under: Names = None,
+        level: int | str | None = None,
+        min_confidence: float | None = None,
     ) -> list[ImageAnswer]:
         """Return an answer for every sample; one that cannot be read stops with its name.
 
@@ -152,10 +162,30 @@ class Recognizer:
             Selective prediction: the risk of being wrong that one answer may carry, 0 to 1.
         unseen_bias
             Added to the scores of unseen classes: above 0 they are named more often.
+        classes
+            Only these classes of the candidates; None for all.
+        under
+            Only classes below this superclass, or these; None for all.
+        level
+            The layer to answer at: 0 for classes, 1 and up for superclasses, or the name of a
+            taxonomy's rank such as ``"family"``. Probabilities are summed below each superclass.
+            ``"all"`` answers with classes and lists every level. With ``max_risk`` or
+            ``min_confidence`` nothing deeper is answered.
+        min_confidence
+            The probability that an answer must have, 0 to 1: the best of the deepest level that
+            has it, in place of ``max_risk``.
         """
         answers = []
         for answer in self.recognize_stream(
-            samples, candidates=candidates, k=k, max_risk=max_risk, unseen_bias=unseen_bias
+            samples,
+            candidates=candidates,
+            k=k,
+            max_risk=max_risk,
+            unseen_bias=unseen_bias,
+            classes=classes,
+            under=under,
+            level=level,
+            min_confidence=min_confidence,
         ):
             if isinstance(answer, UnreadableImage):
                 raise InvalidInput(answer.error)
@@ -170,6 +200,10 @@ class Recognizer:
         k: int = 5,
         max_risk: float | None = None,
         unseen_bias: float = 0.0,
+        classes: Names = None,
+        under: Names = None,
+        level: int | str | None = None,
+        min_confidence: float | None = None,
         batch_size: int = BATCH_SIZE,
     ) -> Iterator[ImageAnswer | UnreadableImage]:
         """Yield answers in the order of the samples, however many there are.
@@ -180,7 +214,9 @@ class Recognizer:
         """
         if batch_size < 1:
             raise InvalidInput(f"batch_size must be at least 1: got {batch_size}")
-        question = Question(candidates, k, max_risk, unseen_bias)
+        question = Question(
+            candidates, k, max_risk, unseen_bias, classes, under, level, min_confidence
+        )
         known = self._known
         answerer = Answerer(known.classifier, self.calibrations, question, self._examples)
         return self._stream(samples, answerer, batch_size)
@@ -188,6 +224,16 @@ class Recognizer:
     def _stream(
         self, samples: ImageInput | FeatureInput, answerer: Answerer, batch_size: int
     ) -> Iterator[ImageAnswer | UnreadableImage]:
+        for batch, features in self._features(samples, batch_size):
+            readable = [name for name, at in batch if not isinstance(at, UnreadableImage)]
+            answers = iter(answerer.answer_each(features, readable))
+            for _, at in batch:
+                yield at if isinstance(at, UnreadableImage) else next(answers)
+
+    def _features(
+        self, samples: ImageInput | FeatureInput, batch_size: int
+    ) -> Iterator[tuple[list[tuple[str, NDArray[Any] | UnreadableImage]], NDArray[Any]]]:
+        """Yield named samples, and the features (n, d_f) of those that can be read."""
         learner = self.learner
         if learner is None:
             width = self.classifier.n_features_in_
@@ -200,15 +246,34 @@ class Recognizer:
                 batch_size=batch_size,
             )
         for batch in batches:
-            readable = [(name, at) for name, at in batch if isinstance(at, np.ndarray)]
-            answers: Iterator[ImageAnswer | UnreadableImage] = iter(())
-            if readable:
-                features = np.stack([row for _, row in readable])
-                if learner is not None:
-                    features = learner.transform(features.transpose(0, 2, 3, 1))
-                answers = iter(answerer.answer_each(features, [name for name, _ in readable]))
+            rows = [at for _, at in batch if isinstance(at, np.ndarray)]
+            features: Any = np.stack(rows) if rows else np.empty((0, 0))
+            if rows and learner is not None:
+                features = learner.transform(features.transpose(0, 2, 3, 1))
+            yield list(batch), features
+
+    def _shots(
+        self, images: ImageInput | None, features: FeatureInput | None
+    ) -> NDArray[Any] | None:
+        """Return the features (n, d_f) of shots, None without any; all of them must be readable."""
+        if images is None and features is None:
+            return None
+        if images is not None and features is not None:
+            raise InvalidInput("give images or features of a class, not both")
+        given, wanted = (images, "images") if features is None else (features, "features")
+        if wanted != self.takes:
+            raise InvalidInput(
+                f"this recognizer takes {self.takes}: give {self.takes} of the class"
+            )
+        found = []
+        for batch, rows in self._features(given, BATCH_SIZE):  # type: ignore[arg-type]
             for _, at in batch:
-                yield at if isinstance(at, UnreadableImage) else next(answers)
+                if isinstance(at, UnreadableImage):
+                    raise InvalidInput(f"{at.error}: no image was added")
+            found.append(rows)
+        if not found:
+            raise InvalidInput(f"there are no {wanted} of the class: give one or more")
+        return np.concatenate(found)
 
     def add_class(
         self,
@@ -217,18 +282,29 @@ class Recognizer:
         vector: ArrayLike | None = None,
         attributes: Mapping[str, float] | None = None,
         text: str | None = None,
+        images: ImageInput | None = None,
+        features: FeatureInput | None = None,
+        kappa: float | None = None,
     ) -> Recognizer:
-        """Make one more unseen class known; nothing is fitted again.
+        """Make one more class known, by semantics, by examples or both; nothing is fitted again.
 
         Parameters
         ----------
         name
-            Not taken yet, of at most 200 characters, none of them a control character; blanks
-            around it are left out.
+            Of at most 200 characters, none of them a control character; blanks around it are left
+            out. Not taken yet, unless ``images`` or ``features`` are added to a class that was
+            not seen in training.
         vector, attributes, text
             What is known of it, one of the three: a vector as the other classes have it; values of
             attributes by name, 0 for those left out; or a description in words, where the other
             classes are known by descriptions (at most 10,000 characters; lines end in line feeds).
+            None of them with ``images`` or ``features``: then the class is known by these alone.
+        images, features
+            Its shots, as `recognize` takes samples: images, or features without a network.
+            Together with semantics they make the prototype of `FewShotClassifier`. Later calls
+            for the same class add shots.
+        kappa
+            How many shots the semantics count as; by default 1, then as before.
 
         Warns
         -----
@@ -238,10 +314,26 @@ class Recognizer:
         """
         name = checked_name(name)
         text = None if text is None else checked_text(text, of=name)
+        told = any(what is not None for what in (vector, attributes, text))
+        by_example = images is not None or features is not None
+        if kappa is not None and not by_example:
+            raise InvalidInput("kappa weighs semantics against shots: give some, or leave it out")
+        # Before images are read, and again when nobody else changes anything.
+        self._refuse_taken(name, told=told, by_example=by_example)
+        shots = self._shots(images, features)
         with self._changing:
             known = self._known
+            self._refuse_taken(name, told=told, by_example=by_example)
             if name in known.classes.names:
-                raise InvalidInput(f"there is a class {name!r} already: remove it or choose a name")
+                more_shots = with_shots(known.classifier, name, shots, kappa=kappa)
+                self._known = Known(more_shots, known.classes)
+                return self
+            if shots is not None and not told:
+                by_shots = with_shots(known.classifier, name, shots, kappa=kappa)
+                # Zeros say, here as in tables of classes, that there are no semantics.
+                nothing = np.zeros(known.classifier.semantics_.shape[1])
+                self._known = Known(by_shots, known.classes.with_class(name, nothing, None))
+                return self._warned(class_notes(name, known.classes))
             values = class_vector(
                 name,
                 known.classes,
@@ -252,10 +344,28 @@ class Recognizer:
             )
             notes = class_notes(name, known.classes, attributes)
             # The copy is changed by assignment alone, so that answers under way keep the old one.
-            classifier = copy(known.classifier).add_class(name, values)
+            classifier = copy(known.classifier)
+            if shots is None:
+                classifier.add_class(name, values)
+            else:
+                classifier = with_shots(classifier, name, shots, vector=values, kappa=kappa)
             self._known = Known(classifier, known.classes.with_class(name, values, text))
+        return self._warned(notes)
+
+    def _refuse_taken(self, name: str, *, told: bool, by_example: bool) -> None:
+        names = self.classes.names
+        if name not in names:
+            return
+        if told or not by_example:
+            more = ", or add its shots alone" if by_example else ""
+            raise InvalidInput(
+                f"there is a class {name!r} already: remove it or choose a name{more}"
+            )
+        refuse_seen(self.classifier, names.index(name))
+
+    def _warned(self, notes: Sequence[str]) -> Recognizer:
         for note in notes:
-            warnings.warn(note, ZerokinWarning, stacklevel=2)
+            warnings.warn(note, ZerokinWarning, stacklevel=3)
         return self
 
     def remove_class(self, name: str) -> Recognizer:

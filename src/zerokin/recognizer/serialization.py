@@ -211,6 +211,9 @@ def _read_classes(
         names = tuple(row[0] for row in rows)
         attributes = tuple(header[len(FIXED_COLUMNS) :])
         vectors = classifier.semantics_
+        alone = [name for name, one in classifier._shots.items() if one.projected is None]
+        if alone:  # nothing is said of them: what was read off their shots is the classifier's
+            vectors = np.where(np.isin(classifier.classes_, alone)[:, None], 0.0, vectors)
         if about["has_vectors"]:
             numbers = [[float(value) for value in row[len(FIXED_COLUMNS) :]] for row in rows]
             vectors = np.array(numbers, dtype=np.float64)

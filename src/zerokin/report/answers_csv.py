@@ -30,6 +30,37 @@ def csv_row(answer: Any, k: int) -> str:
     return csv_line([answer.image, answer.name, none_of_these, *cells, ""])
 
 
+def tidy_heading() -> str:
+    """Return the first line of the tidy form: a row for every node of every level of an answer."""
+    told = ["level", "level_name", "rank", "name", "probability", "score", "is_answer"]
+    return csv_line(["image", *told, "none_of_these", "error"])
+
+
+def tidy_rows(answer: Any, k: int = 0) -> str:
+    """Return an answer as lines of the tidy form, from the top level down, best nodes first."""
+    del k  # an answer holds no more nodes of a level
+    if not hasattr(answer, "levels"):
+        return csv_line([answer.image, *[""] * 8, answer.error])
+    none_of_these = str(answer.out_of_distribution).lower()
+    selective = answer.selective
+    asked = answer.level if selective is None else selective.layer
+    lines, named = [], False
+    for level in answer.levels:
+        for rank, node in enumerate(level.ranked, start=1):
+            is_answer = level.layer == asked and node.name == answer.name
+            named |= is_answer
+            told = [level.layer, level.rank or "", rank, node.name]
+            numbers = ["" if node.probability is None else node.probability, node.score]
+            flags = [str(is_answer).lower(), none_of_these]
+            lines.append(csv_line([answer.image, *told, *numbers, *flags, ""]))
+    if selective is not None and not named:
+        # Anything, none of these, or a node beyond the k that are listed.
+        sure = "" if selective.probability is None else selective.probability
+        told = ["" if asked is None else asked, "", "", answer.name, sure, ""]
+        lines.append(csv_line([answer.image, *told, "true", none_of_these, ""]))
+    return "".join(lines)
+
+
 def csv_line(cells: list[Any]) -> str:
     r"""Return cells as a line of CSV; no text in it is a formula to a spreadsheet.
 

@@ -30,6 +30,17 @@ INK, QUIET = "#222222", "#8A8A8A"
 MOST_LABELS = 300  # beyond this many classes their names are left out
 
 
+def names_elsewhere(tree: LayeredTree, layer: int) -> set[str]:
+    """Return the names of a superclass layer that its parents or its classes are drawn with.
+
+    One name means one group of classes: those of a chain of one child are drawn once.
+    """
+    if layer == 0:
+        return set()
+    above = tree.node_names(layer + 1) if layer < tree.n_layers else ()
+    return {*above, *tree.names}
+
+
 def unseen_mask(tree: LayeredTree, unseen: Unseen) -> NDArray[np.bool_]:
     """Return which classes (C,) are unseen, from a mask, indices or names; ``None`` is none."""
     mask = np.zeros(tree.n_classes, dtype=np.bool_)

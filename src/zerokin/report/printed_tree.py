@@ -57,6 +57,13 @@ def _branch(above: Tree, tree: LayeredTree, layer: int, node: int, mask: NDArray
 
     # Text rather than markup: names may hold brackets.
     name = tree.node_names(layer)[node]
+    # A chain of nodes with one child each is one group: its names stand in one line.
+    while layer and len(children := tree.children(layer, node)) == 1:
+        below = tree.node_names(layer - 1)[children[0]]
+        if layer == 1 and below != name:
+            break
+        layer, node = layer - 1, int(children[0])
+        name = below if below == name or layer == 0 else f"{name} > {below}"
     if layer == 0:
         above.add(
             Text(f"{name} *", style="dark_orange") if mask[node] else Text(name, style="blue")

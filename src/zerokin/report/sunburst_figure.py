@@ -23,6 +23,7 @@ from zerokin.report.figures import (
     checked_image_path,
     color_of,
     leaf_order,
+    names_elsewhere,
     node_spans,
     shown,
     summary,
@@ -141,9 +142,12 @@ def _ring(
     outer: float,
 ) -> None:
     share, names = unseen_share(tree, layer, mask), tree.node_names(layer)
+    drawn = names_elsewhere(tree, layer)
     for node, (first, last) in enumerate(node_spans(tree, layer).tolist()):
         color = color_of(float(share[node]), pale=True)
         _wedge(axes, (first, last), tree.n_classes, inner, outer, color)
+        if names[node] in drawn:
+            continue
         turn = (first + last) / 2 / tree.n_classes
         arc = 2 * pi * inner * (last - first) / tree.n_classes
         _inside(axes, shown(names[node], most=72), turn, (inner + outer) / 2, arc, outer - inner)

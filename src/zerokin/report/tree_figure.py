@@ -21,6 +21,7 @@ from zerokin.report.figures import (
     checked_image_path,
     color_of,
     leaf_order,
+    names_elsewhere,
     node_spans,
     shown,
     summary,
@@ -115,7 +116,10 @@ def _labels(tree: LayeredTree, layer: int, y: NDArray[np.float64], size: float) 
     steps = np.r_[np.inf, np.diff(y[order]), np.inf]
     room = np.minimum(steps[:-1], steps[1:]) * 72 * 0.78 >= size - 1e-6
     names = tree.node_names(layer)
-    return {int(node): shown(names[node], most=48) for node in order[room]}
+    drawn = names_elsewhere(tree, layer)
+    return {
+        int(node): shown(names[node], most=48) for node in order[room] if names[node] not in drawn
+    }
 
 
 def _columns(labels: list[dict[int, str]], size: float, gap: float) -> tuple[list[float], float]:

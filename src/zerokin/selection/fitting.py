@@ -100,4 +100,4 @@ def with_taxonomy_of(dataset: Dataset, hierarchy: ClassHierarchy) -> Dataset:
     layers = range(hierarchy.n_layers, 0, -1)
     labels = np.stack([hierarchy.labels(layer) for layer in layers], axis=1)
     paths = tuple(tuple(map(str, path)) for path in labels.tolist())
-    return dataset.with_classes(replace(dataset.classes, taxonomy=paths))
+    return dataset.with_classes(replace(dataset.classes, taxonomy=paths, taxonomy_ranks=None))

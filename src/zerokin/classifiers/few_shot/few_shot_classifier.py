@@ -13,10 +13,10 @@ from zerokin.aliases import accept_old_names
 from zerokin.classifiers.class_labels import Positions
 from zerokin.classifiers.few_shot.candidates import Candidates, few_shot_candidates
 from zerokin.classifiers.few_shot.shots import (
+    KAPPA,
     LENDERS,
     SHOTS_WORTH,
-    mixed_prototypes,
-    semantic_weight,
+    shot_prototypes,
     with_lent_means,
 )
 from zerokin.classifiers.few_shot.support import (
@@ -108,7 +108,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         zero_shot: ZeroShotClassifier | None = None,
         *,
-        kappa: float = 1.0,
+        kappa: float = KAPPA,
         base_weight: float = 0.0,
         base_neighbors: int = 4,
         seen_penalty: float | None = None,
@@ -287,9 +287,10 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.novel_ = novel
         self.n_shots_ = np.bincount(labels, minlength=C) + np.pad(self._base_counts, (0, grown))
         means = class_means(samples, labels, C) + np.pad(self._base_means, ((0, grown), (0, 0)))
-        weight = np.where(known.usable, semantic_weight(self.n_shots_, self.kappa), 0.0)
         projected = np.pad(self._projected, ((0, grown), (0, 0)))
-        prototypes = mixed_prototypes(projected, means, weight)
+        prototypes = shot_prototypes(
+            projected, means, self.n_shots_, usable=known.usable, kappa=self.kappa
+        )
         prototypes[novel] = with_lent_means(
             prototypes[novel],
             self.n_shots_[novel] + np.where(known.usable[novel], self.kappa, 0.0),

@@ -23,6 +23,8 @@ Array = NDArray[np.floating[Any]]
 
 SHOTS_WORTH = Real(0, 1e12)
 LENDERS = Integer(1)
+KAPPA = 1.0
+"""κ where none is chosen."""
 
 
 def semantic_weight(n_shots: Any, kappa: float) -> Any:
@@ -43,6 +45,26 @@ def mixed_prototypes(projected: Array, means: Array, weight: Any) -> Array:
     w = np.asarray(weight)[..., None]
     mixed: Array = w * projected + (1 - w) * means
     return mixed
+
+
+def shot_prototypes(
+    projected: Array, means: Array, n_shots: Any, *, usable: Any, kappa: float
+) -> Array:
+    """Return w p + (1 − w) x̄, not yet of unit length; shots alone where there are no semantics.
+
+    Parameters
+    ----------
+    projected, means
+        (..., d_f) zero-shot prototypes p, and means x̄ of shots.
+    n_shots
+        (...) how many shots there are.
+    usable
+        (...) whether the class has semantics.
+    kappa
+        κ.
+    """
+    weight = np.where(usable, semantic_weight(n_shots, kappa), 0.0)
+    return mixed_prototypes(projected, means, weight)
 
 
 def nearest_base(to_base: Array, base_lengths: Array, n_neighbors: int) -> NDArray[np.int64]:

@@ -59,6 +59,7 @@ def read_critters(source: str, _folder: Path) -> Dataset:
             semantics_source="attributes",
             attribute_names=ATTRIBUTE_NAMES,
             taxonomy=tuple((species.order, species.family) for species in SPECIES),
+            taxonomy_ranks=("order", "family"),
         ),
         inputs=CritterImages(),
         labels=labels,

@@ -138,6 +138,7 @@ class OwnClasses:
             taxonomy=tuple(tuple(row[level] for level in levels) for row in self.rows)
             if levels
             else None,
+            taxonomy_ranks=tuple(levels) or None,
         )
 
 

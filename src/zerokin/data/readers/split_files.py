@@ -177,10 +177,14 @@ class ClassSheet:
 
     def taxonomy(self) -> tuple[TaxonomyPath, ...] | None:
         """Return each class's order, family and genus, as far as the sheet has them."""
-        levels = [level for level in TAXONOMY_LEVELS if level in self.rows[0]]
-        if not levels:
+        levels = self.ranks()
+        if levels is None:
             return None
         return tuple(tuple(row[level] for level in levels) for row in self.rows)
+
+    def ranks(self) -> tuple[str, ...] | None:
+        """Return which of order, family and genus the sheet has."""
+        return tuple(level for level in TAXONOMY_LEVELS if level in self.rows[0]) or None
 
 
 def parse_role(value: str, path: Path, name: str) -> bool:

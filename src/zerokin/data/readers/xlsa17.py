@@ -78,6 +78,7 @@ def class_table(att_splits: AttSplits, folder: Path) -> ClassTable:
         semantics_source="attributes",
         attribute_names=attribute_names(folder),
         taxonomy=sheet.taxonomy() if sheet else None,
+        taxonomy_ranks=sheet.ranks() if sheet else None,
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
-from zerokin.parameters import InstanceOf, Optional, Ranges, Real, check_arguments
+from zerokin.parameters import InstanceOf, Integer, Optional, Ranges, Real, check_arguments
 from zerokin.recognizer.confidence.ancestors import Ancestors, find_ancestors, wrong_answers
 from zerokin.recognizer.confidence.confidence import probabilities
 from zerokin.recognizer.confidence.risk_map import RiskMap
@@ -104,6 +104,8 @@ def predict_selectively(
     candidates: ArrayLike,
     calibration: ConfidenceModel,
     max_risk: float,
+    *,
+    lowest_layer: int = 0,
 ) -> SelectiveAnswers:
     """Return the most specific answer to every sample whose risk is at most ``max_risk``.
 
@@ -120,6 +122,8 @@ def predict_selectively(
     max_risk
         The risk of being wrong that one answer may carry, 0 to 1. At 1 every answer is a class.
         ``calibration.each_risk(0.1)`` gives the value at which 10 % of all answers are wrong.
+    lowest_layer
+        Nothing more specific than this layer is answered.
     """
     from zerokin.recognizer.confidence.confidence_model import ConfidenceModel
 
@@ -127,12 +131,19 @@ def predict_selectively(
         "max_risk": SHARE,
         "calibration": InstanceOf(ConfidenceModel, "a ConfidenceModel"),
         "hierarchy": Optional(InstanceOf(ClassHierarchy, "a ClassHierarchy")),
+        "lowest_layer": Integer(0, len(getattr(calibration, "risk_maps", ()))),
     }
-    check_arguments(ranges, max_risk=max_risk, calibration=calibration, hierarchy=hierarchy)
+    check_arguments(
+        ranges,
+        max_risk=max_risk,
+        calibration=calibration,
+        hierarchy=hierarchy,
+        lowest_layer=lowest_layer,
+    )
     values, chosen = checked_scores(scores, candidates)
     steps = find_ancestors(probabilities(values, calibration.temperature), hierarchy, chosen)
     risks = ancestor_risks(steps, calibration.risk_maps)
-    layer = (risks <= max_risk).argmax(axis=0)
+    layer = lowest_layer + (risks[lowest_layer:] <= max_risk).argmax(axis=0)
     rows = np.arange(len(values))
     return SelectiveAnswers(
         layer, steps.node[layer, rows], steps.probability[layer, rows], risks[layer, rows]
