@@ -1,6 +1,6 @@
-"""Small folders: ours beside its peers on many small problems drawn from CUB and Critters.
+r"""Small folders: ours beside its peers on many small problems drawn from CUB and Critters.
 
-    python benchmarks/small_folders.py --data xlsa17=DIR,lite0.mat \\
+    python benchmarks/small_folders.py --data xlsa17=DIR,lite0.mat \
         --data critters,critters.safetensors --methods ours,ridge,sae-s2f --json rows.json
 
 A problem has 10, 20 or 40 seen and 4 to 10 unseen classes, all drawn by its number from the data
@@ -47,9 +47,9 @@ class Problem:
     number: int
     data: str
     vectors: str
-    seen: int
-    unseen: int
-    images: int
+    n_seen: int
+    n_unseen: int
+    n_images: int
 
     @classmethod
     def numbered(cls, number: int, classes: Mapping[str, int]) -> Problem:
@@ -70,8 +70,8 @@ class Problem:
     def draw(self, source: Dataset, sentences: Sentences) -> Dataset:
         """Return the problem as a folder of its own would be read."""
         rng = np.random.default_rng([self.number, 1])
-        known = rng.permutation(source.seen)[: self.seen + self.unseen]
-        is_unseen = np.arange(len(known)) >= self.seen
+        known = rng.permutation(source.seen)[: self.n_seen + self.n_unseen]
+        is_unseen = np.arange(len(known)) >= self.n_seen
         labels = source.evaluation_labels(np.arange(len(source)))
         parts: dict[str, list[NDArray[np.int64]]] = {"train": [], "seen": [], "unseen": []}
         for position, label in enumerate(known):
@@ -79,7 +79,7 @@ class Problem:
             if is_unseen[position]:
                 parts["unseen"].append(rows[: 2 * TESTED])
             else:
-                images = min(self.images, len(rows) - TESTED)
+                images = min(self.n_images, len(rows) - TESTED)
                 parts["train"].append(rows[:images])
                 parts["seen"].append(rows[images:][:TESTED])
         rows = np.concatenate([row for part in parts.values() for row in part])
@@ -173,10 +173,8 @@ def told(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     rows = [row for row in rows if row["number"] in shared]
     methods = by(rows, "method")
     groups = {"all": rows}
-    for factor in ("data", "vectors", "seen"):
-        groups |= {
-            f"{factor}: {value}": found for value, found in by(rows, factor, "classes").items()
-        }
+    for factor in ("data", "vectors", "n_seen"):
+        groups |= {f"{factor}: {value}": found for value, found in by(rows, factor).items()}
     for (data, vectors), found in by(rows, "data", "vectors").items():
         groups[f"{data}, {vectors}"] = found
     for metric in ("harmonic_mean", "pure", "unseen"):
@@ -202,7 +200,6 @@ def told(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def by(rows: Sequence[dict[str, Any]], *factors: str) -> dict[Any, list[dict[str, Any]]]:
     found: dict[Any, list[dict[str, Any]]] = {}
-    factors = tuple(factor for factor in factors if factor != "classes")
     for row in rows:
         key = tuple(row[factor] for factor in factors)
         found.setdefault(key[0] if len(key) == 1 else key, []).append(row)
@@ -246,8 +243,9 @@ def main() -> None:
                     continue
                 rows.append(row)
                 print(
-                    f"{number} {problem.data} {problem.vectors} {problem.seen}+{problem.unseen} "
-                    f"x{problem.images} {name} seed {seed}: H {row['harmonic_mean']:.1f}, "
+                    f"{number} {problem.data} {problem.vectors} "
+                    f"{problem.n_seen}+{problem.n_unseen} "
+                    f"x{problem.n_images} {name} seed {seed}: H {row['harmonic_mean']:.1f}, "
                     f"pure {row['pure']:.1f}, {row['seconds']:.0f} s",
                     flush=True,
                 )
