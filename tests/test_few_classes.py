@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from few_shot_data import clustered_dataset
-from zerokin import ClassFoldSearch, ZeroShotClassifier
+from zerokin import ClassFoldSearch, ClassHierarchy, ZeroShotClassifier
 from zerokin.benchmark.peer_method import PeerMethod
 from zerokin.benchmark.peers import PEERS
 from zerokin.classifiers.auto_penalty import TEST_SEEN, order_of_rows
@@ -257,3 +257,13 @@ def test_where_nothing_can_be_held_out_the_auto_penalty_is_zero():
     assert ZeroShotClassifier().fit(X, y).seen_penalty_ == 0
     with pytest.raises(InvalidInput, match="seen_penalty must be"):
         ZeroShotClassifier(seen_penalty="best").fit(X, y, semantics=Z)
+
+
+def test_superclasses_that_are_given_are_those_of_the_parts():
+    X, y, Z = problem(5)
+    tree = ClassHierarchy.from_semantics(Z, 3, names=[f"class {c}" for c in range(len(Z))])
+    by_order = ZeroShotClassifier().fit(X, y, semantics=Z, hierarchy=tree)
+    named = dict(zip((f"class {c}" for c in range(len(Z))), Z, strict=True))
+    labels = np.array([f"class {c}" for c in y])
+    by_name = ZeroShotClassifier().fit(X, labels, semantics=named, hierarchy=tree)
+    assert by_order.seen_penalty_ == pytest.approx(by_name.seen_penalty_) != 0

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from zerokin.classifiers.stages import TrainingSet
 from zerokin.data.splits import hold_out, repeat_folds
 from zerokin.hierarchy import ClassHierarchy
+from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 
 Scorer = Callable[[NDArray[np.floating]], NDArray[np.float64]]
@@ -69,15 +70,16 @@ def held_out_curves(
     )
     labels = np.searchsorted(seen, data.labels)
     samples = order_of_rows(data.features)
-    tree = None if hierarchy is None else hierarchy.select(seen)
+    numbers = np.arange(len(seen))
+    tree = None
+    if hierarchy is not None:  # matched once; the parts' classes go by number
+        tree = aligned_hierarchy(hierarchy, data.names).select(seen)
     for number, unknown in enumerate(folds):
         known = samples[~unknown[labels[samples]]]
         train, held = hold_out(known, labels, fraction=TEST_SEEN, seed=random_state + number)
         if not len(held):
             return
-        part = TrainingSet(
-            data.features[train], labels[train], data.semantics[seen], data.names[seen]
-        )
+        part = TrainingSet(data.features[train], labels[train], data.semantics[seen], numbers)
         scores, others = learn(part, tree), np.flatnonzero(unknown[labels])
         yield SeenUnseenCurve.from_scores(
             scores(data.features[held]),
