@@ -216,7 +216,9 @@ def test_every_part_is_the_papers(learners, distance, scaling, branching, alpha,
 def test_the_estimator_is_the_method(distance):
     params = {**PAPER, "distance": distance}
     (scorer,) = Paper().fit_many(TrainingData(FEATURES, LABELS, UNIT_SEMANTICS), [params])
-    model = ZeroShotClassifier(**params).fit(FEATURES, LABELS, semantics=SEMANTICS)
+    model = ZeroShotClassifier(**params, seen_penalty=0.0).fit(
+        FEATURES, LABELS, semantics=SEMANTICS
+    )
     np.testing.assert_allclose(scorer(NEW), model.decision_function(NEW), atol=1e-9)
     np.testing.assert_array_equal(
         model.decision_function(NEW).argmax(axis=1), model.predict(NEW, "all")
@@ -353,7 +355,11 @@ def test_without_a_penalty_trials_are_told_apart_at_none():
 def test_euclidean_scores_are_squared_distances_whatever_the_inference(tmp_path):
     for inference in ("flat", "residual", "paper"):
         model = ZeroShotClassifier(
-            inference=inference, distance="euclidean", feature_scaling="none", hub_weight=0.3
+            inference=inference,
+            distance="euclidean",
+            feature_scaling="none",
+            hub_weight=0.3,
+            seen_penalty=0.0,
         ).fit(FEATURES, LABELS, semantics=SEMANTICS)
         gaps = ((NEW[:, None] - model.prototypes_) ** 2).sum(axis=2)
         means = np.array([FEATURES[label == LABELS].mean(axis=0) for label in range(SEEN)])

@@ -88,11 +88,14 @@ def test_without_test_images_nothing_is_measured(folder, recognizer, tmp_path):
     assert other.calibrations == recognizer.calibrations
 
 
-def test_choosing_hyper_parameters_is_better_on_the_folds(folder, recognizer):
+def test_few_classes_choose_among_few_settings(folder, recognizer):
     tuned = fitted(folder, tune=True, calibrated=False)
     before, after = recognizer.metrics["validation"], tuned.metrics["validation"]
-    assert after["tried"] > 50
-    assert after["harmonic_mean"] >= before["harmonic_mean"]
+    assert (before["tried"], after["tried"]) == (1, 32)
+    assert before["folds"] == after["folds"]
+    assert after["folds"].endswith("(drawn with seed 0)")
+    assert set(after["half_widths"]) == {"seen_among_all", "unseen_among_all", "harmonic_mean"}
+    assert set(after["never_named"]) <= set(tuned.classes.names)
     assert tuned.calibrations == {}
 
 

@@ -73,3 +73,17 @@ def test_wrong_steps_are_named(steps, line):
     with pytest.raises(ZerokinError) as refusal:
         FeatureScaler(steps)
     assert line in str(refusal.value)
+
+
+@pytest.mark.parametrize(("n", "width"), [(23, 41), (41, 23), (9, 41)])
+def test_whitening_of_fewer_samples_than_features_is_the_same_root(n, width):
+    rng = np.random.default_rng(n)
+    labels = np.arange(n) % 4
+    F = rng.normal(size=(n, width)) * rng.random(width) + 3 * labels[:, None]
+    means = np.array([F[labels == label].mean(axis=0) for label in range(4)])
+    scatter = (F - means[labels]).T @ (F - means[labels])
+    scatter /= np.trace(scatter) / width
+    found = whitening(F, labels, shrinkage=0.7)
+    np.testing.assert_allclose(
+        found @ (scatter + 0.7 * np.eye(width)) @ found, np.eye(width), atol=1e-10
+    )

@@ -190,7 +190,7 @@ def test_a_search_measures_what_the_estimator_reaches_on_each_fold(seed):
         assert "random_state" not in trial.params
         assert "seen_penalty" not in trial.params
         models = [
-            ZeroShotClassifier(**trial.params, random_state=seed).fit(
+            ZeroShotClassifier(**trial.params, seen_penalty=0.0, random_state=seed).fit(
                 fold.finite_features(fold.split.train),
                 fold.training_labels(),
                 semantics=fold.semantics,
@@ -279,8 +279,8 @@ def test_defaults_are_those_of_the_estimators():
     learner = ProjectionLearner().get_params()
     for name in ("n_neighbors", "max_iter", "tol"):
         assert params.pop(name) == learner[name]
-    # Documented: three superclasses survive, seen classes are not penalized, and seeds are 0.
-    expected = {"top_k": 3, "seen_penalty": 0.0, "random_state": 0, "device": "cpu"}
+    # Documented: three superclasses survive, seen classes' penalty is estimated, and seeds are 0.
+    expected = {"top_k": 3, "seen_penalty": "auto", "random_state": 0, "device": "cpu"}
     assert params == {**expected, "distance": "cosine"}
 
 

@@ -102,7 +102,7 @@ class Evaluation:
 
     def _row(self, setting: Setting, chosen: Selection) -> Row:
         dataset = self.dataset
-        folds = f"{len(dataset.split.folds)} folds ({dataset.split.folds_version})"
+        folds = self.search.described_folds.replace(" (", " folds (", 1)
         selection: dict[str, Any] = {"on": folds, "tried": chosen.n_compared}
         selection |= chosen.best.params
         selection["validation"] = round(chosen.best.score(chosen.goal), 2)

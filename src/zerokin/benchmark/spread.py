@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import mean, stdev
+from statistics import mean
+
+from zerokin.metrics.half_width import half_width95
+
+__all__ = ["MEANING", "half_width95", "mean_with_spread"]
 
 MEANING = "± is the half-width of the 95 % t-interval over seeds"
-
-
-def half_width95(values: Sequence[float]) -> float:
-    """Return the half-width of the 95 % t-interval of a mean; 0 for one value, which tells none.
-
-    The standard deviation of three seeds understates what a fourth may do: with three, this is
-    2.5 times as wide.
-
-    Examples
-    --------
-    >>> round(half_width95([60.0, 61.0, 62.0]), 2)
-    2.48
-    """
-    from scipy.stats import t
-
-    count = len(values)
-    if count < 2:
-        return 0.0
-    width: float = float(t.ppf(0.975, count - 1)) * stdev(values) / count**0.5
-    return width
 
 
 def mean_with_spread(values: Sequence[float], *, digits: int = 1) -> str:

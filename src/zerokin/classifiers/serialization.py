@@ -24,6 +24,7 @@ from zerokin.parameters import check_parameters, plain
 if TYPE_CHECKING:
     from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 
+MOST_PENALTY = 1e6
 FORMAT, VERSION = "zerokin-classifier", 1
 CONFIG, NUMBERS, HIERARCHY = "config.json", "numbers.safetensors", "hierarchy.json"
 
@@ -48,6 +49,7 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
         "classes": names,
         "n_features": int(model.n_features_in_),
         "n_iter": int(model.n_iter_),
+        "auto_penalty": model._auto_penalty,
         "layers": len(model._layer_prototypes),
         "has_hierarchy": model.hierarchy_ is not None,
     }
@@ -99,6 +101,7 @@ def read_classifier(
         model.classes_ = _class_names(config["classes"])
         model.n_features_in_ = int(config["n_features"])
         model.n_iter_ = int(config["n_iter"])
+        model._auto_penalty = _checked_penalty(config.get("auto_penalty", 0.0))
         model.seen_ = numbers["seen"]
         model.semantics_ = numbers["semantics"]
         model.prototypes_ = numbers["prototypes"]
@@ -119,6 +122,12 @@ def read_classifier(
     model.hierarchy_ = ClassHierarchy.load(folder / HIERARCHY) if has_hierarchy else None
     _refuse_misfits(model, folder)
     return model
+
+
+def _checked_penalty(given: Any) -> float:
+    if not _is_number(given, int | float) or not abs(given) <= MOST_PENALTY:
+        raise ValueError(f"auto_penalty is {shown(given)}")
+    return float(given)
 
 
 def current_parameters(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from zerokin.aliases import CLASSIFIER, ReadingSaved, accept_old_names
 from zerokin.class_names import checked_names_of
+from zerokin.classifiers.auto_penalty import Scorer, estimate_seen_penalty
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
 from zerokin.classifiers.explanation import Explanation, explain_sample
 from zerokin.classifiers.finite_scores import refuse_no_candidate
@@ -46,6 +47,7 @@ from zerokin.matrices import real_array
 from zerokin.parameters import (
     DEVICE,
     SEED,
+    Either,
     Integer,
     OneOf,
     Optional,
@@ -60,6 +62,10 @@ from zerokin.semantics.normalize import unit_rows
 if TYPE_CHECKING:
     from zerokin.classifiers.few_shot.class_by_example import ClassShots
 
+AUTO: Literal["auto"] = "auto"
+# Cosine scores lie within ±3 and squared distances of features within some thousands; far beyond,
+# differences between seen classes drown in rounding.
+SEEN_PENALTY = Real(-1e6, 1e6)
 Inference = Literal["residual", "flat", "paper"]
 Candidates = str | Sequence[Any] | NDArray[Any] | None
 
@@ -107,7 +113,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Superclasses that survive on a layer, for ``inference="paper"``.
     seen_penalty
         Calibrated stacking (Chao et al., ECCV 2016): taken off the scores of seen classes when they
-        compete with unseen ones.
+        compete with unseen ones. ``"auto"``: the best on seen classes that are held out of the
+        training data, which fits the method some times more (see
+        `zerokin.classifiers.auto_penalty`); 0 where nothing can be held out.
     random_state
         Seed of k-means.
     device
@@ -122,6 +130,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prototypes_ : (C, d_f) prototypes in the space of scaled features, of unit length for cosines
     n_features_in_ : d_f
     n_iter_ : most iterations that a projection took
+    seen_penalty_ : the seen penalty in use
 
     Notes
     -----
@@ -166,9 +175,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "hub_weight": Real(0, 2),
         "hub_neighbors": Integer(1),
         "top_k": Integer(1),
-        # Cosine scores lie within ±3 and squared distances of features within some thousands; far
-        # beyond, differences between seen classes drown in rounding.
-        "seen_penalty": Real(-1e6, 1e6),
+        "seen_penalty": Either(SEEN_PENALTY, OneOf((AUTO,))),
         "random_state": Optional(SEED),
         "device": DEVICE,
     }
@@ -198,7 +205,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hub_weight: float = 0.25,
         hub_neighbors: int = 3,
         top_k: int = 3,
-        seen_penalty: float = 0.0,
+        seen_penalty: float | Literal["auto"] = AUTO,
         random_state: int = 0,
         device: str = "cpu",
     ) -> None:
@@ -254,7 +261,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = KnownClasses.from_labels(semantics, y)
         labels = known.positions(y, "y")
         Z = unit_rows(known.vectors, [str(name) for name in known.names])
-        return self._fit(TrainingSet(X, labels, Z, known.names), hierarchy)
+        data = TrainingSet(X, labels, Z, known.names)
+        self._fit(data, hierarchy)
+        if self.seen_penalty == AUTO and semantics is not None:
+            self._auto_penalty = estimate_seen_penalty(
+                data, hierarchy, self._learn_part, random_state=self.random_state or 0
+            )
+        return self
 
     def _fit(
         self, data: TrainingSet, hierarchy: ClassHierarchy | None, run: RunStage = run_stage
@@ -284,6 +297,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             noise=self.noise,
             distance=self.distance,
         )
+        self._auto_penalty = 0.0
         self.n_features_in_ = data.features.shape[1]
         self.n_iter_ = projection.n_iter
         self.classes_, self.seen_, self.semantics_, self.hierarchy_ = data.names, seen, Z, tree
@@ -299,6 +313,21 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             self.n_iter_ = max(self.n_iter_, n_iter)
         return self
+
+    @property
+    def seen_penalty_(self) -> float:
+        """The seen penalty in use: the one given, or by itself the one that was estimated."""
+        check_is_fitted(self)
+        # It may have been changed since `fit`, as a search for the best one does.
+        check_arguments(self._parameter_ranges, seen_penalty=self.seen_penalty)
+        return self._auto_penalty if self.seen_penalty == AUTO else float(self.seen_penalty)
+
+    def _learn_part(self, part: TrainingSet, hierarchy: ClassHierarchy | None) -> Scorer:
+        """Fit a copy to a part of the data, and return its scores with no seen penalty."""
+        model = clone(self).set_params(seen_penalty=0.0)._fit(part, hierarchy)
+        return lambda features: model._decide(
+            scale_samples(model._normalizer, features, model.distance)
+        )
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class (n, C), seen ones calibrated; higher is better.
@@ -428,14 +457,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scale_samples(self._normalizer, new_samples(self, X), self.distance)
 
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
-        # It may have been changed since `fit`, as a search for the best one does.
-        check_arguments(self._parameter_ranges, seen_penalty=self.seen_penalty)
         return score_samples(
             F,
             self.prototypes_,
             self._offsets,
             self.seen_,
-            seen_penalty=self.seen_penalty,
+            seen_penalty=self.seen_penalty_,
             distance=self.distance,
         )
 

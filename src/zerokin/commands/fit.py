@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
@@ -208,20 +209,45 @@ def fit_bundle(
         shutil.rmtree(kept, ignore_errors=True)
     for note in recognizer.about["notes"]:
         out.print(f"note: {note}", soft_wrap=True)
-    for where, found in (
-        ("validation classes", recognizer.metrics["validation"]),
-        (f"test {recognizer.takes}", recognizer.metrics["test"]),
-    ):
-        if found:
-            figures = [
-                f"{name.replace('_', ' ')} {value:.1f} %"
-                for name, value in found.items()
-                if isinstance(value, float)
-            ]
-            out.print(f"{where}: {', '.join(figures)} (per-class top-1)", soft_wrap=True)
+    if recognizer.metrics["validation"]:
+        for line in describe_folds(recognizer.metrics["validation"]):
+            out.print(line, soft_wrap=True)
+    if recognizer.metrics["test"]:
+        figures = [
+            f"{name.replace('_', ' ')} {value:.1f} %"
+            for name, value in recognizer.metrics["test"].items()
+        ]
+        test = f"test {recognizer.takes}: {', '.join(figures)} (per-class top-1)"
+        out.print(test, soft_wrap=True)
     seen = int(recognizer.seen.sum())
     out.print(f"{seen} seen and {len(recognizer.classes) - seen} unseen classes")
     out.print(f"wrote {folder}", soft_wrap=True)
+
+
+def describe_folds(found: Mapping[str, Any]) -> Iterator[str]:
+    """Say S, U and H on the folds with their half-widths, and which classes are never named.
+
+    Examples
+    --------
+    >>> found = {"seen_among_all": 71.0, "unseen_among_all": 60.0, "harmonic_mean": 65.0}
+    >>> widths = {"seen_among_all": 3.0, "unseen_among_all": 5.2, "harmonic_mean": 4.0}
+    >>> found |= {"unseen_among_unseen": 70.0, "half_widths": widths, "never_named": ["okapi"]}
+    >>> for line in describe_folds({**found, "folds": "6 (drawn)"}):
+    ...     print(line)
+    validation classes: unseen among unseen 70.0 %, S 71.0 ± 3.0 %, U 60.0 ± 5.2 %,
+    H 65.0 ± 4.0 % (per-class top-1; mean and half-width of the 95 % interval, folds: 6 (drawn))
+    never named on the folds: okapi
+    """
+    names = {"S": "seen_among_all", "U": "unseen_among_all", "H": "harmonic_mean"}
+    figures = [f"unseen among unseen {found['unseen_among_unseen']:.1f} %"]
+    figures += [
+        f"{letter} {found[name]:.1f} ± {found['half_widths'][name]:.1f} %"
+        for letter, name in names.items()
+    ]
+    spread = f"mean and half-width of the 95 % interval, folds: {found['folds']}"
+    yield f"validation classes: {', '.join(figures)} (per-class top-1; {spread})"
+    if found["never_named"]:
+        yield f"never named on the folds: {', '.join(found['never_named'])}"
 
 
 def chosen_weights(backbone: str, weights: str | None, *, finetune: bool) -> str | None:

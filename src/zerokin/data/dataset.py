@@ -16,7 +16,7 @@ from zerokin.data.classes import ClassTable
 from zerokin.data.feature_files import FeatureFile
 from zerokin.data.images import FolderImages, Images
 from zerokin.data.provenance import Provenance
-from zerokin.data.splits import Indices, Split, hold_out
+from zerokin.data.splits import ClassMask, Indices, Split, hold_out, repeat_folds
 from zerokin.errors import InvalidInput, UnseenLabels, did_you_mean, listing, shown
 from zerokin.matrices import plain_array
 from zerokin.parameters import Integer, Ranges, Real, check_arguments, is_whole
@@ -24,6 +24,9 @@ from zerokin.parameters import Integer, Ranges, Real, check_arguments, is_whole
 Inputs = Images | FeatureFile | NDArray[np.floating]
 
 BLOCK = 4096
+TEST_SEEN = 0.2
+"""Fraction of every remaining seen class that a fold holds out."""
+LEAST_HELD_OUT = 2
 
 
 class InvalidDataset(InvalidInput):
@@ -220,7 +223,7 @@ class Dataset:
         """Return the same samples with another table of the same classes, such as new vectors."""
         return self._copy(classes=classes)
 
-    def fold(self, number: int, *, test_seen: float = 0.2, seed: int = 0) -> Dataset:
+    def fold(self, number: int, *, test_seen: float = TEST_SEEN, seed: int = 0) -> Dataset:
         """Return validation fold 1, 2, …: a data set in which the test classes do not exist.
 
         Its unseen classes are the fold's validation classes; its samples are training samples of
@@ -247,7 +250,36 @@ class Dataset:
             raise InvalidInput(
                 f"{self.name} has {len(self.split.folds)} validation folds; there is no {number}"
             )
-        validation = self.split.folds[number - 1]
+        return self._without(self.split.folds[number - 1], number, test_seen, seed)
+
+    def repeated_folds(self, *, held_out: int, seed: int = 0) -> list[Dataset]:
+        """Return folds drawn anew, until ``held_out`` classes were held out in all.
+
+        A few folds of a few classes tell little. These hold out as many classes at a time as
+        there are unseen ones, at most a third of the seen ones, so that candidates are as in use.
+
+        Parameters
+        ----------
+        held_out
+            Classes to hold out in all, each time counted.
+        seed
+            Draws what is held out: classes, and samples of the other ones.
+        """
+        check_arguments({"held_out": Integer(1), "seed": Integer(0)}, held_out=held_out, seed=seed)
+        drawn = repeat_folds(
+            self.classes.names,
+            self.split.unseen,
+            held_out=held_out,
+            size=max(LEAST_HELD_OUT, len(self.unseen)),
+            seed=seed,
+        )
+        return [
+            self._without(fold, number, TEST_SEEN, seed + number)
+            for number, fold in enumerate(drawn, start=1)
+        ]
+
+    def _without(self, validation: ClassMask, number: int, test_seen: float, seed: int) -> Dataset:
+        """Return the data set in which validation classes play the unseen ones."""
         position = np.full(len(self.classes) + 1, -1)  # the last entry keeps label -1 at -1
         position[self.seen] = np.arange(len(self.seen))
         labels = np.full(len(self), -1)

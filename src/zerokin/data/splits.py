@@ -14,6 +14,8 @@ from zerokin.errors import listing, shown
 Indices = NDArray[np.int64]
 ClassMask = NDArray[np.bool_]
 
+DRAWN = "drawn with seed"
+"""In the version of folds that were drawn."""
 NO_SAMPLES: Indices = np.empty(0, dtype=np.int64)
 
 
@@ -42,6 +44,11 @@ class Split:
     test_unseen: Indices
     folds: tuple[ClassMask, ...] = ()
     folds_version: str = "none"
+
+    @property
+    def folds_drawn(self) -> bool:
+        """Whether folds were drawn at random, and not given with the data."""
+        return DRAWN in self.folds_version
 
     @property
     def parts(self) -> dict[str, Indices]:
@@ -147,6 +154,55 @@ def draw_folds(
         fold = np.zeros(len(names), dtype=bool)
         fold[shuffled[number * size : (number + 1) * size]] = True
         folds.append(fold)
+    return tuple(folds)
+
+
+def repeat_folds(
+    names: Sequence[str],
+    unseen: ClassMask,
+    *,
+    held_out: int,
+    size: int | None = None,
+    seed: int = 0,
+) -> tuple[ClassMask, ...]:
+    """Draw partitions of the seen classes into validation folds (repeated cross-validation).
+
+    Partition follows partition until ``held_out`` classes have been held out in all, each as often
+    as any other up to the last partition's rest. The same for any order of the classes; none if
+    there are fewer than four seen classes.
+
+    Parameters
+    ----------
+    names
+        Of all classes.
+    unseen
+        (C,) mask of the unseen ones.
+    held_out
+        Classes to hold out in all, counted each time.
+    size
+        Of a fold, at most a third of the seen classes, which is the default.
+    seed
+        Draws the partitions.
+
+    Examples
+    --------
+    >>> folds = repeat_folds(list("abcdefgh"), np.arange(8) > 5, held_out=7)
+    >>> len(folds), np.sum(folds, axis=0)
+    (6, array([2, 2, 2, 2, 2, 2, 0, 0]))
+    """
+    seen = sorted(np.flatnonzero(~unseen).tolist(), key=names.__getitem__)
+    if len(seen) < 4:
+        return ()
+    third = max(1, len(seen) // 3)
+    size = third if size is None else min(size, third)
+    number = len(seen) // size
+    folds: list[ClassMask] = []
+    for repeat in range(-(-held_out // (number * size))):
+        shuffled = np.random.default_rng([seed, repeat]).permutation(np.array(seen))
+        for start in range(0, number * size, size):
+            fold = np.zeros(len(names), dtype=bool)
+            fold[shuffled[start : start + size]] = True
+            folds.append(fold)
     return tuple(folds)
 
 

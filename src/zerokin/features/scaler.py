@@ -154,6 +154,8 @@ def whitening(F: Features, labels: NDArray[np.integer], *, shrinkage: float) -> 
         # Whitening does not depend on scale, and a power of two changes no digit.
         F = np.ldexp(F, -int(np.frexp(largest)[1]))
     means = class_means(F, members, members.max() + 1)
+    if len(F) < F.shape[1]:
+        return _whitening_of_few(F - means[members], shrinkage)
     # Σ (f - m)(f - m)ᵀ = FᵀF - Σ n m mᵀ would cancel: subtract first.
     scatter = np.zeros((F.shape[1], F.shape[1]))
     for start in range(0, len(F), 4096):
@@ -165,6 +167,27 @@ def whitening(F: Features, labels: NDArray[np.integer], *, shrinkage: float) -> 
     eigenvalues, vectors = np.linalg.eigh(scatter / mean_eigenvalue)
     scales = 1 / np.sqrt(np.clip(eigenvalues, 0, None) + shrinkage)
     white: NDArray[np.float64] = (vectors * scales) @ vectors.T
+    return white
+
+
+def _whitening_of_few(rest: Features, shrinkage: float) -> NDArray[np.float64]:
+    """Return the same of fewer samples than features, around their means (N, d_f).
+
+    Scatter has at most N directions; all others share the eigenvalue 0.
+    """
+    rest = rest.astype(np.float64, copy=False)
+    width = rest.shape[1]
+    mean_eigenvalue = np.einsum("nd,nd->", rest, rest) / width
+    if mean_eigenvalue <= 0:
+        return np.eye(width)
+    eigenvalues, vectors = np.linalg.eigh(rest @ rest.T / mean_eigenvalue)
+    some = eigenvalues > eigenvalues[-1] * width * np.finfo(np.float64).eps
+    eigenvalues = eigenvalues[some]
+    directions = rest.T @ (vectors[:, some] / np.sqrt(eigenvalues * mean_eigenvalue))
+    flat = 1 / np.sqrt(shrinkage)
+    white: NDArray[np.float64]
+    white = (directions * (1 / np.sqrt(eigenvalues + shrinkage) - flat)) @ directions.T
+    white[np.diag_indices(width)] += flat
     return white
 
 

@@ -49,6 +49,10 @@ class FoldFeatures(Dataset):
         whole = super().fold(number, test_seen=test_seen, seed=seed)
         return whole.with_inputs(self.of_folds[number - 1]) if self.of_folds else whole
 
+    def repeated_folds(self, *, held_out: int, seed: int = 0) -> list[Dataset]:
+        """Return folds drawn anew; none where each fold needs a network of its own."""
+        return [] if self.of_folds else super().repeated_folds(held_out=held_out, seed=seed)
+
 
 class NetworkFeatures(NamedTuple):
     """A network, and the data set with its features in place of images."""

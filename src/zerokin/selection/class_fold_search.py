@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from zerokin.aliases import accept_old_names
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.dataset import Dataset
+from zerokin.data.splits import DRAWN
 from zerokin.errors import InvalidInput
 from zerokin.metrics.accuracy import per_class_top1
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
@@ -27,6 +28,8 @@ from zerokin.parameters import (
     check_arguments,
     check_parameters,
 )
+from zerokin.selection.few_classes import has_few_classes, validation_folds
+from zerokin.selection.fold_report import FoldReport, report_on_folds
 from zerokin.selection.method import Method, Stage, TrainingData, scores_among
 from zerokin.selection.staged_search import Goal, Key, Selection, Trial, search_stages
 from zerokin.selection.zero_shot_space import Ours
@@ -40,7 +43,8 @@ class ClassFoldSearch:
 
     Each fold holds some seen classes out, which play the unseen ones. Test samples and unseen
     classes are never touched. Trials are remembered, so that a second goal tries only what the
-    first did not.
+    first did not. With few classes there are more folds and fewer trials: see
+    `zerokin.selection.few_classes`.
 
     Parameters
     ----------
@@ -120,11 +124,16 @@ class ClassFoldSearch:
         check_parameters(self)
         check_arguments({"dataset": InstanceOf(Dataset, "a Dataset")}, dataset=dataset)
         refuse_without_folds(dataset)
-        numbers = range(1, len(dataset.split.folds) + 1)
-        folds = self.folds or [dataset.fold(k, seed=self.random_state) for k in numbers]
+        folds = self.folds or validation_folds(dataset, seed=self.random_state)
         self.method = self._method()
+        if self.space is None and has_few_classes(dataset):
+            self.method = self.method.for_few_classes()
         self.tried: dict[Key, Trial] = {}
         self._folds = [ClassFold(fold, self.random_state) for fold in folds]
+        version = dataset.split.folds_version
+        if len(folds) > len(dataset.split.folds):
+            version = f"{DRAWN} {self.random_state}"
+        self.described_folds = f"{len(folds)} ({version})"
         return self
 
     def choose(self, goal: Goal) -> Selection:
@@ -135,9 +144,14 @@ class ClassFoldSearch:
             self._measure,
             goal=goal,
             tried=self.tried,
+            cautious=self.method.cautious,
             title=f"{self.method.name}: choosing ({goal})",
             quiet=self.quiet,
         )
+
+    def report(self, best: Trial) -> FoldReport:
+        """Return what a trial reaches on each of the folds that were prepared."""
+        return report_on_folds(self.method, self._folds, best)
 
     def _method(self) -> Method:
         method = self.estimator

@@ -65,18 +65,18 @@ def choose_parameters(
         if not tune:
             method.stages = ([{}],)
         search = ClassFoldSearch(method, random_state=random_state, quiet=quiet).prepare(dataset)
-        found.append((search.choose("generalized").best, method))
+        found.append((search.choose("generalized").best, search))
         tried += len(search.tried)
-    best, method = max(found, key=lambda one: one[0].score("generalized"))
-    by_taxonomy = isinstance(method, OursByTaxonomy)
+    best, search = max(found, key=lambda one: one[0].score("generalized"))
+    by_taxonomy = isinstance(search.method, OursByTaxonomy)
     params = {**best.params, "seen_penalty": best.seen_penalty}
     if by_taxonomy:
         params = {name: value for name, value in params.items() if name not in CLUSTERING}
     metrics = {
-        "folds": f"{len(dataset.split.folds)} ({dataset.split.folds_version})",
+        "folds": search.described_folds,
         "tried": tried,
         "unseen_among_unseen": best.score("pure"),
-        "harmonic_mean": best.score("generalized"),
+        **search.report(best).as_metrics(),
     }
     return Chosen(params, metrics, by_taxonomy)
 

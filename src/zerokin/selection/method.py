@@ -109,13 +109,19 @@ class Method(ABC):
 
     ``stages`` says how: each stage is a list of changes, all of which are tried on top of the best
     so far. The first stage starts from ``defaults``. ``calibrated`` says whether a penalty of seen
-    classes is chosen for the generalized setting; without, it is 0.
+    classes is chosen for the generalized setting; without, it is 0. ``cautious`` is the
+    one-standard-error rule of `zerokin.selection.staged_search`.
     """
 
     name: str
     defaults: Params
     stages: Sequence[Stage]
     calibrated: bool = True
+    cautious: bool = False
+
+    def for_few_classes(self) -> Method:
+        """Return what to choose from where classes are few; by default that makes no difference."""
+        return self
 
     def refuse(self, dataset: Dataset) -> None:  # noqa: B027
         """Refuse data that this method says nothing about; by default it takes any."""

@@ -40,9 +40,14 @@ class Trial:
 
     def score(self, goal: Goal) -> float:
         """Return the mean over folds of unseen accuracy, or of the best common harmonic mean."""
+        return float(np.mean(self.fold_scores(goal)))
+
+    def fold_scores(self, goal: Goal) -> NDArray[np.float64]:
+        """Return what every fold reaches; harmonic means at the penalty that is best for all."""
         if goal == "pure":
-            return float(np.mean(self.unseen))
-        return float(np.mean(self.harmonic, axis=0).max())
+            return np.array(self.unseen)
+        harmonic = np.array(self.harmonic)
+        return np.asarray(harmonic[:, harmonic.mean(axis=0).argmax()], dtype=np.float64)
 
     @property
     def seen_penalty(self) -> float:
@@ -71,6 +76,7 @@ def search_stages(
     goal: Goal,
     tried: dict[Key, Trial],
     title: str,
+    cautious: bool = False,
     quiet: bool = False,
 ) -> Selection:
     """Go through the stages of a search space, keeping the best trial of each.
@@ -90,6 +96,8 @@ def search_stages(
         are measured are added.
     title
         What the progress bar says.
+    cautious
+        Leave what a stage starts from only for what is better by more than a standard error.
     quiet
         Show no progress.
     """
@@ -98,6 +106,8 @@ def search_stages(
     best = dict(space.defaults)
     for number, stage in enumerate(space.stages, start=1):
         wanted = [{**best, **change} for change in stage]
+        if cautious:
+            wanted.insert(0, best)
         new = {trial_key(params): Trial(dict(params)) for params in wanted}
         new = {key: trial for key, trial in new.items() if key not in tried}
         trials = list(new.values())
@@ -109,10 +119,25 @@ def search_stages(
             tried.update(new)
         compared |= {trial_key(params) for params in wanted}
         candidates = [tried[trial_key(params)] for params in wanted]
-        best = max(candidates, key=lambda trial: trial.score(goal)).params
+        found = max(candidates, key=lambda trial: trial.score(goal))
+        if cautious and not is_clearly_better(found, candidates[0], goal):
+            found = candidates[0]
+        best = found.params
     used = [trial for key, trial in tried.items() if key not in before] or [*tried.values()]
     seconds = time.perf_counter() - started
     return Selection(goal, tried[trial_key(best)], used, seconds, len(compared))
+
+
+def is_clearly_better(trial: Trial, start: Trial, goal: Goal) -> bool:
+    """Tell whether a trial beats another by more than one standard error over folds.
+
+    The one-standard-error rule (Breiman et al., Classification and Regression Trees, 1984) on
+    differences: both were tried on the same folds, and what makes a fold hard cancels out.
+    """
+    gains = trial.fold_scores(goal) - start.fold_scores(goal)
+    if len(gains) < 2:
+        return bool(gains.mean() > 0)
+    return bool(gains.mean() > gains.std(ddof=1) / len(gains) ** 0.5)
 
 
 def trial_key(params: Mapping[str, Any]) -> Key:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,6 +62,23 @@ STAGES = (
     [{"beta": 0.0, "epsilon": 0.0}, *product_of(beta=[0.02, 0.1, 0.3], epsilon=[0.0, 0.03, 0.3])],
 )
 
+FEW_CLASSES: Params = {"feature_scaling": "power-center-whiten1-unit"}
+"""What small problems start from, in the place of the defaults."""
+
+FEW_CLASSES_STAGES = (
+    product_of(
+        feature_scaling=(
+            "power-center-whiten1-unit",
+            "power-whiten1-unit",
+            "power-center-whiten3-unit",
+            "power-whiten3-unit",
+        ),
+        gamma=[3.0, 10.0],
+        noise=[1.0, 4.0],
+        hub_weight=[0.0, 0.25],
+    ),
+)
+
 BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
 TAXONOMY_STAGE = product_of(layer_decay=[0.5, 1.0])
 
@@ -78,6 +96,18 @@ class Ours(Method):
     defaults: Params = DEFAULTS
     stages: Sequence[Stage] = STAGES
     estimator: ClassVar[type[ZeroShotClassifier]] = ZeroShotClassifier
+
+    def for_few_classes(self) -> Ours:
+        """Return the method with fewer things to choose, and left only for what is clearly better.
+
+        Defaults and stages that are not the class's own stay as they are.
+        """
+        small = copy(self)
+        if self.stages is type(self).stages:
+            small.stages, small.cautious = FEW_CLASSES_STAGES, True
+            if self.defaults is type(self).defaults:
+                small.defaults = {**self.defaults, **FEW_CLASSES}
+        return small
 
     @classmethod
     def starting_from(cls, estimator: ZeroShotClassifier | None) -> Ours:
@@ -126,7 +156,8 @@ def fit_trial(
                 "this data knows no taxonomy of its classes: use method ours, which clusters them"
             )
         hierarchy = data.memo(ClassHierarchy.from_taxonomy, data.taxonomy)
-    model = estimator(**given, random_state=data.random_state)
+    # The search reads the balance of seen and unseen classes off the scores without a penalty.
+    model = estimator(**given, seen_penalty=0.0, random_state=data.random_state)
     check_parameters(model)
     return model._fit(data.training_set, hierarchy, data.memo)
 

@@ -37,7 +37,7 @@ from zerokin.classifiers.stages import (
     scale_samples,
     score_samples,
 )
-from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.classifiers.zero_shot_classifier import AUTO, SEEN_PENALTY, ZeroShotClassifier
 from zerokin.errors import InvalidInput, listing
 from zerokin.features.class_means import class_means
 from zerokin.features.scaler import unit_length
@@ -69,7 +69,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         semantics, and how many lend their mean so.
     seen_penalty
         Taken off the scores of base classes when they compete with novel ones; None for that of
-        ``zero_shot``.
+        ``zero_shot``, whose ``"auto"`` counts as 0.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "kappa": SHOTS_WORTH,
         "base_weight": SHOTS_WORTH,
         "base_neighbors": LENDERS,
-        "seen_penalty": Optional(ZeroShotClassifier._parameter_ranges["seen_penalty"]),
+        "seen_penalty": Optional(SEEN_PENALTY),
     }
 
     def __init__(
@@ -315,6 +315,8 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _scores(self, F: NDArray[Any]) -> NDArray[np.float64]:
         check_arguments(self._parameter_ranges, seen_penalty=self.seen_penalty)
         penalty = self._settings.seen_penalty if self.seen_penalty is None else self.seen_penalty
+        if penalty == AUTO:
+            penalty = 0.0
         return score_samples(
             F, self.prototypes_, self._hub_penalties, self.base_, seen_penalty=penalty
         )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from zerokin.data.classes import TaxonomyPath
 from zerokin.data.matlab import cell_strings, read_mat
 from zerokin.data.readers.tables import read_lines, read_numbered, read_table
-from zerokin.data.splits import ClassMask, Indices, Split, draw_folds, split_by_class
+from zerokin.data.splits import DRAWN, ClassMask, Indices, Split, draw_folds, split_by_class
 from zerokin.errors import InvalidInput, did_you_mean, listing
 
 LOCATIONS = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
@@ -215,7 +215,7 @@ def pure_folds(folder: Path, names: Sequence[str], unseen: ClassMask) -> Folds:
 def drawn_folds(names: Sequence[str], unseen: ClassMask, *, seed: int = 0) -> Folds:
     """Return three drawn validation folds."""
     masks = draw_folds(names, unseen, seed=seed)
-    return Folds(masks, f"{len(masks)} drawn with seed {seed}")
+    return Folds(masks, f"{len(masks)} {DRAWN} {seed}")
 
 
 def standard_split(
