@@ -50,7 +50,7 @@ class PaperAt(Paper):
 
 def accuracy(fold, **params) -> float:
     split = fold.split
-    model = zerokin.ZeroShotClassifier(**params).fit(
+    model = zerokin.ZeroShotClassifier(**params, seen_penalty=0.0).fit(
         np.asarray(fold.features[split.train]), fold.training_labels(), semantics=fold.semantics
     )
     named = model.predict(np.asarray(fold.features[split.test_unseen]), candidates=fold.unseen)

@@ -115,7 +115,7 @@ def fold_accuracy(fold: Dataset, source: ImageSource, mode: Mode, seed: int, epo
     learner = demo_learner(mode, seed=seed, epochs=epochs)
     learner.fit(fold, hierarchy=tree, source=source)
     train, test = fold.split.train, fold.split.test_unseen
-    model = ZeroShotClassifier(**CLASS_LEVEL).fit(
+    model = ZeroShotClassifier(**CLASS_LEVEL, seen_penalty=0.0).fit(
         learner.transform(source.select(train)),
         fold.training_labels(),
         semantics=fold.semantics,

@@ -1,4 +1,4 @@
-"""The simplest recogniser: the class whose semantic vector is nearest by angle."""
+"""The simplest recognizer: the class whose semantic vector is nearest by angle."""
 
 from __future__ import annotations
 

@@ -239,9 +239,9 @@ def _features(
 def _fit(
     critters: Dataset, tree: ClassHierarchy, features: NDArray[np.floating], **params: Any
 ) -> ZeroShotClassifier:
-    """Fit the classifier to the features of seen species."""
+    """Fit the classifier to the features of seen species, which no penalty sets back."""
     train = critters.split.train
-    return ZeroShotClassifier(**params).fit(
+    return ZeroShotClassifier(**params, seen_penalty=0.0).fit(
         features[train],
         critters.training_labels(),
         semantics=critters.semantics,
