@@ -570,7 +570,9 @@ def test_a_split_without_seen_test_images_is_measured_on_unseen_classes_alone(
     unseen = dataset.split.test_unseen
     read = np.load(out / "labels-seed-0.npy")
     data = TrainingData.from_dataset(dataset.with_inputs(read), dataset.split.train, 0)
-    chosen = {k: v for k, v in rows[0]["selection"].items() if k not in ("on", "validation")}
+    chosen = {
+        k: v for k, v in rows[0]["selection"].items() if k not in ("on", "tried", "validation")
+    }
     (scorer,) = method_for("projection", centered=False).fit_many(data, [chosen])
     named = dataset.unseen[scorer(read[unseen])[:, dataset.unseen].argmax(axis=1)]
     right = 100 * np.mean(named == dataset.evaluation_labels(unseen))

@@ -129,7 +129,7 @@ def test_the_curve_equals_shifting_the_scores(seed):
         assert seen == pytest.approx(shifted(*sides[0], is_unseen, seen_penalty))
         assert unseen == pytest.approx(shifted(*sides[1], is_unseen, seen_penalty))
         assert mean == pytest.approx(harmonic_mean(seen, unseen))
-    values = np.array([-1.0, 0.5, 2.0])
+    values = np.arange(-9, 9, 0.5)
     means = curve.harmonic_means(values)
     np.testing.assert_allclose(means, [curve.at(value)[2] for value in values])
 

@@ -18,7 +18,9 @@ def init(
     data: Annotated[str, typer.Argument(metavar="DIR", help="a sub-folder per class")],
     unseen: Annotated[
         list[str] | None,
-        typer.Option(help="classes without images, joined by ,; repeatable", callback=as_utf8),
+        typer.Option(
+            help="classes without images, joined by ,; or repeated, a name each", callback=as_utf8
+        ),
     ] = None,
     attributes: Annotated[
         str | None,
@@ -31,7 +33,9 @@ def init(
 
     folder = Path(data.removeprefix("folder=")).expanduser()
     columns = None if attributes is None else attributes.split(",")
-    names = [name.strip() for given in unseen or () for name in given.split(",")]
+    names = unseen or []
+    if len(names) == 1:
+        names = [name.strip() for name in names[0].split(",")]
     sheet = write_class_sheet(folder, unseen=names, attributes=columns, force=force)
     out.print(f"wrote {sheet.path}: {sheet.n_seen} seen and {sheet.n_unseen} unseen classes")
     what = "a number for every attribute" if columns else "a description of every class"

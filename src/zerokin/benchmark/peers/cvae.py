@@ -14,7 +14,7 @@ from zerokin.benchmark.peers.generative import (
     forward,
     random_layers,
 )
-from zerokin.declared import Count, Positive
+from zerokin.declared import Count
 from zerokin.parameters import Real
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class CVAE(GenerativePeer):
         "ridge": (0.1, 0.3, 1.0),
     }
     learning_rate: Annotated[float, Real(0, 10, closed="right")] = 1e-3
-    variance: Positive = 1.0
+    variance: Annotated[float, Real(0, 1e6, closed="right")] = 1.0
     n_hidden: Width = 256
     n_epochs: Count = 10
     batch_size: Count = 64

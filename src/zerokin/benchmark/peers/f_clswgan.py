@@ -17,7 +17,7 @@ from zerokin.benchmark.peers.generative import (
     forward,
     random_layers,
 )
-from zerokin.declared import Count, NotNegative
+from zerokin.declared import Count
 from zerokin.parameters import Real
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class FCLSWGAN(GenerativePeer):
         "ridge": (0.1, 0.3, 1.0),
     }
     learning_rate: Annotated[float, Real(0, 10, closed="right")] = 1e-3
-    class_weight: NotNegative = 1.0
-    penalty: NotNegative = 10.0
+    class_weight: Annotated[float, Real(0, 1e6)] = 1.0
+    penalty: Annotated[float, Real(0, 1e6)] = 10.0
     n_critic: Count = 5
     n_hidden: Width = 256
     n_epochs: Count = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from zerokin.benchmark.peers.bilinear import (
 )
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
-from zerokin.declared import Count
+from zerokin.parameters import Integer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,7 +49,7 @@ class LatEm(Peer):
         "Classification, CVPR 2016"
     )
     grid: ClassVar[Mapping[str, Sequence[float]]] = {"n_maps": (2, 4), "decay": (3e-5, 1e-4, 3e-4)}
-    n_maps: Count = 2
+    n_maps: Annotated[int, Integer(1, 1000)] = 2
     decay: Decay = 1e-4
     learning_rate: LearningRate = 100.0
     n_epochs: Epochs = 20
