@@ -228,7 +228,11 @@ def main() -> None:
             dataset = dataset.with_inputs(np.ascontiguousarray(dataset.features[:, kept]))
         sources[dataset.name.lower()] = (dataset, sentences_about(dataset))
     lent = {name: len(dataset.seen) for name, (dataset, _) in sources.items()}
-    rows = json.loads(args.json.read_text("utf-8")) if args.json and args.json.exists() else []
+    rows = (
+        json.loads(args.json.read_text(encoding="utf-8"))
+        if args.json and args.json.exists()
+        else []
+    )
     done = {(row["number"], row["method"], row["random_state"]) for row in rows}
     for number in range(args.first, args.first + args.problems):
         problem = Problem.numbered(number, lent)
@@ -250,7 +254,7 @@ def main() -> None:
                     flush=True,
                 )
                 if args.json:
-                    args.json.write_text(json.dumps(rows, indent=1), "utf-8")
+                    args.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     print("\n".join(told(rows)))
 
 

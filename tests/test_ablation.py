@@ -580,6 +580,7 @@ def test_a_split_without_seen_test_images_is_measured_on_unseen_classes_alone(
     table = (out / "ablation.md").read_text().splitlines()
     assert [cell.strip() for cell in table[0].strip("|").split("|")] == [
         "method",
+        "tried",
         "folds, pure",
         "standard",
     ]

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from zerokin.errors import InvalidInput
 from zerokin.metrics import (
@@ -16,6 +17,7 @@ from zerokin.metrics import (
     per_class_top1,
     top1,
 )
+from zerokin.metrics.half_width import half_width95
 
 
 def drawn(seed):
@@ -156,3 +158,12 @@ def test_quantiles_spread_over_the_gaps_of_both_sides():
     single = [(scores.astype(np.float32), truth) for scores, truth in sides]
     rough = SeenUnseenCurve.from_scores(*single[0], *single[1], is_unseen).quantiles(7)
     assert rough.dtype == np.float64
+
+
+def test_the_half_width_is_that_of_the_t_interval():
+    rng = np.random.default_rng(11)
+    for n in (2, 3, 7):
+        values = rng.normal(size=n).tolist()
+        low, high = stats.t.interval(0.95, n - 1, loc=np.mean(values), scale=stats.sem(values))
+        assert half_width95(values) == pytest.approx((high - low) / 2)
+    assert half_width95([61.0]) == 0.0
