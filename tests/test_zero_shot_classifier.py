@@ -359,3 +359,34 @@ def test_a_range_ends_where_it_says(name, most):
     ZeroShotClassifier(feature_scaling="unit", **{name: most}).fit(X, y, semantics=Z)
     with pytest.raises(InvalidInput, match=f"{name} must be a number from 0 to"):
         ZeroShotClassifier(**{name: np.nextafter(most, np.inf)}).fit(X, y, semantics=Z)
+
+
+def test_score_has_the_candidates_of_predict_and_warns_of_labels_beyond_them():
+    X, y, Z = np.eye(4).repeat(3, axis=0), np.arange(4).repeat(3), np.eye(6)[:, :4] + 0.1
+    model = ZeroShotClassifier(feature_scaling="unit", gamma=0.1, seen_penalty=0.0)
+    model.fit(X, y, semantics=Z)
+    for candidates in ("all", "seen", [1, 2, 3, 4]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error" if candidates != [1, 2, 3, 4] else "ignore")
+            share = model.score(X, y, candidates=candidates)
+        assert share == np.mean(model.predict(X, candidates) == y)
+    weights = np.arange(12.0)
+    expected = weights[model.predict(X, "all") == y].sum() / weights.sum()
+    assert model.score(X, y, weights, candidates="all") == pytest.approx(expected)
+    with pytest.warns(ZerokinWarning, match="y holds 4 of the classes that are no candidates"):
+        assert model.score(X, y) == 0
+    with pytest.raises(InvalidInput, match="y: there is no class|y: unknown class"):
+        model.score(X, np.full(12, 9))
+
+
+def test_semantics_may_be_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    names, Z = ["ox", "yak", "elk", "emu"], np.random.default_rng(2).uniform(size=(4, 3))
+    X, y = np.eye(3).repeat(4, axis=0), np.array(names[:3]).repeat(4)
+    frame = pandas.DataFrame(Z, index=names, columns=["horns", "wool", "legs"])
+    made = [
+        ZeroShotClassifier(feature_scaling="unit").fit(X, y, semantics=semantics)
+        for semantics in (frame, dict(zip(names, Z, strict=True)))
+    ]
+    np.testing.assert_array_equal(made[0].classes_, made[1].classes_)
+    np.testing.assert_array_equal(made[0].decision_function(X), made[1].decision_function(X))

@@ -27,9 +27,9 @@ class KnownClasses:
 
     @classmethod
     def from_labels(cls, semantics: Any, y: NDArray[Any]) -> KnownClasses:
-        """Read semantics: a `ClassTable`, a mapping of names, a matrix (C, d_z), or None.
+        """Read semantics: a `ClassTable`, mapping, data frame, matrix (C, d_z), or None.
 
-        With a matrix, classes are called by their row. Without semantics every label in ``y`` is a
+        A data frame (of pandas, say) has a row for each class, named by its index. With a matrix, classes are called by their row. Without semantics every label in ``y`` is a
         class of its own, and none is unseen.
         """
         if semantics is None:
@@ -40,6 +40,8 @@ class KnownClasses:
         if isinstance(semantics, Mapping):
             vectors = _matrix(list(semantics.values()))
             return cls(class_names(list(semantics)), vectors)
+        if hasattr(semantics, "index") and hasattr(semantics, "to_numpy"):
+            return cls(class_names(list(semantics.index)), _matrix(semantics.to_numpy()))
         vectors = _matrix(semantics)
         return cls(np.arange(len(vectors)), vectors)
 

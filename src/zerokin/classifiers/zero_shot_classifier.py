@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -39,7 +40,7 @@ from zerokin.classifiers.stages import (
     scale_samples,
     score_samples,
 )
-from zerokin.errors import InvalidInput, shown
+from zerokin.errors import InvalidInput, ZerokinWarning, shown
 from zerokin.features.scaler import FeatureScaler
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.clustering import METHODS
@@ -250,7 +251,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             (N,) their classes: names, or positions in the semantics.
         semantics
             Vectors of all classes, seen and unseen: a `ClassTable`, a mapping of names to vectors,
-            or a matrix (C, d_z). Without any, every class in ``y`` is seen and like no other.
+            a data frame with a row for each class, or a matrix (C, d_z). Without any, every class
+            in ``y`` is seen and like no other.
         hierarchy
             Superclasses over the same classes, matched by name (by order where either side has no
             names of its own); by default they are clustered from the semantics.
@@ -352,6 +354,39 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         names: NDArray[Any] = self.predict_top_k(X, 1, candidates)[0][:, 0]
         return names
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, candidates: Candidates = None
+    ) -> float:
+        """Return the share of samples that `predict` names right, 0 to 1.
+
+        Parameters
+        ----------
+        X
+            (n, d_f) features.
+        y
+            (n,) their classes.
+        sample_weight
+            (n,) how much each sample counts.
+        candidates
+            As for `predict`, the unseen classes by default. Labels that are not among them can
+            never be right, which is warned of.
+        """
+        check_is_fitted(self)
+        known = KnownClasses(self.classes_, self.semantics_)
+        truth = known.positions(y, "y")
+        chosen = candidate_positions(candidates, known, self.seen_)
+        outside = np.setdiff1d(truth, chosen)
+        if len(outside):
+            warnings.warn(
+                f"y holds {len(outside)} of the classes that are no candidates, such as "
+                f"{shown(self.classes_[outside[0]])}: their samples count as wrong. "
+                "candidates='all' has all classes compete",
+                ZerokinWarning,
+                stacklevel=2,
+            )
+        right = self.predict(X, candidates) == self.classes_[truth]
+        return float(np.average(right, weights=sample_weight))
 
     def predict_top_k(
         self, X: Any, k: int = 5, candidates: Candidates = None
