@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from zerokin.classifiers import ZeroShotClassifier
 from zerokin.classifiers.samples import refuse_not_finite
 from zerokin.data import ClassTable
-from zerokin.errors import InvalidInput, ZerokinError
+from zerokin.errors import InvalidInput, ZerokinError, ZerokinWarning
 from zerokin.hierarchy import ClassHierarchy
 
 RNG = np.random.default_rng(1)
@@ -375,7 +376,7 @@ def test_score_has_the_candidates_of_predict_and_warns_of_labels_beyond_them():
     assert model.score(X, y, weights, candidates="all") == pytest.approx(expected)
     with pytest.warns(ZerokinWarning, match="y holds 4 of the classes that are no candidates"):
         assert model.score(X, y) == 0
-    with pytest.raises(InvalidInput, match="y: there is no class|y: unknown class"):
+    with pytest.raises(InvalidInput, match=r"^y: .*class"):
         model.score(X, np.full(12, 9))
 
 

@@ -29,8 +29,9 @@ class KnownClasses:
     def from_labels(cls, semantics: Any, y: NDArray[Any]) -> KnownClasses:
         """Read semantics: a `ClassTable`, mapping, data frame, matrix (C, d_z), or None.
 
-        A data frame (of pandas, say) has a row for each class, named by its index. With a matrix, classes are called by their row. Without semantics every label in ``y`` is a
-        class of its own, and none is unseen.
+        A data frame (of pandas, say) has a row for each class, named by its index. With a matrix,
+        classes are called by their row. Without semantics every label in ``y`` is a class of its
+        own, and none is unseen.
         """
         if semantics is None:
             names = checked_names_of(np.unique(y))
