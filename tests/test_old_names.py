@@ -155,6 +155,12 @@ def test_an_answer_has_its_former_fields():
         assert ImageAnswer("a.jpg", (okapi,), none_of_these=True) == given
 
 
+def test_a_dataset_has_its_images_under_the_old_name():
+    dataset = zerokin.load_dataset("critters")
+    with pytest.warns(ZerokinWarning, match="Dataset: pictures is now images"):
+        assert dataset.pictures is dataset.images
+
+
 def test_a_recognizer_answers_by_its_former_method():
     data = Path(__file__).parent / "data"
     with pytest.warns(ZerokinWarning, match="was saved by an earlier version"):

@@ -40,7 +40,7 @@ class InvalidDataset(InvalidInput):
         super().__init__(f"{source}: {problems[0]}{tail}")
 
 
-@accept_old_names({"images": "images"})
+@accept_old_names({"pictures": "images"})
 class Dataset:
     """Labeled samples of C classes, some of them unseen.
 
