@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zerokin.commands.arguments import as_utf8, out
+from zerokin.commands.open_bundle import open_bundle
 from zerokin.errors import InvalidInput
 
 Model = Annotated[Path, typer.Argument(help="folder that zerokin fit wrote")]
@@ -39,7 +40,7 @@ def init(
     sheet = write_class_sheet(folder, unseen=names, attributes=columns, force=force)
     out.print(f"wrote {sheet.path}: {sheet.n_seen} seen and {sheet.n_unseen} unseen classes")
     what = "a number for every attribute" if columns else "a description of every class"
-    out.print(f"fill in {what}, then: zerokin check folder={folder}", soft_wrap=True)
+    out.print(f"fill in {what}, then: zerokin check {data}", soft_wrap=True)
 
 
 def add_class(
@@ -79,8 +80,6 @@ def add_class(
 
     Images of a class that is known already, but was not seen in training, are added to it.
     """
-    from zerokin.recognizer import Recognizer
-
     told = sum(given is not None for given in (attributes, text, vector))
     if more and not images:
         raise InvalidInput(f"{more[0]!r} is one word too many: images go after --images")
@@ -94,7 +93,7 @@ def add_class(
     from zerokin.commands.predict import image_paths
     from zerokin.data.attached_features import feature_file
 
-    recognizer = Recognizer.load(model, device="cpu")
+    recognizer = open_bundle(model)
     recognizer.add_class(
         name,
         attributes=None if attributes is None else parsed_attributes(attributes),
@@ -112,9 +111,7 @@ def add_class(
 
 def remove_class(model: Model, name: ClassName) -> None:
     """Make a bundle forget an unseen class."""
-    from zerokin.recognizer import Recognizer
-
-    recognizer = Recognizer.load(model, device="cpu")
+    recognizer = open_bundle(model)
     recognizer.remove_class(name)
     recognizer.save(model)
     out.print(f"{model} knows {len(recognizer.classes)} classes", soft_wrap=True)

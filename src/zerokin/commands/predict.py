@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from zerokin.commands.arguments import Features, as_utf8, out
+from zerokin.commands.open_bundle import open_bundle
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean, listing
 from zerokin.files import replacing
 from zerokin.report.answers_csv import csv_heading, csv_row, tidy_heading, tidy_rows
@@ -90,9 +91,7 @@ def predict(
     """
     if as_json and as_csv:
         raise InvalidInput("give one of --json and --csv")
-    from zerokin.recognizer import Recognizer
-
-    recognizer = Recognizer.load(model, device=device)
+    recognizer = open_bundle(model, device=device)
     if recognizer.takes == "features":
         samples: Any = given_features(inputs, features)
     elif features is not None:

@@ -25,12 +25,16 @@ from zerokin.features.networks.backbone import Backbone
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 State = tuple[tuple[int, int], ...]
+Shape = tuple[int, ...]
 
 # The largest block whose freeing has the C library of Linux keep memory of that size in future.
 KEPT_BLOCK = 31 * 2**20
 
 # Rounding alone moves features by 1e-6 of the largest; a fold that went wrong, by far more.
 TOLERANCE = 1e-3
+
+# Side of the images that tell whether a fold went well: a fold does not depend on their size.
+PROBE_SIZE = 96
 
 _folds: WeakKeyDictionary[Backbone, tuple[State, Backbone | None]] = WeakKeyDictionary()
 _folding = Lock()
@@ -90,7 +94,7 @@ def fuse_bn(backbone: Backbone) -> Backbone:
     with _folding:
         known, made = _folds.get(backbone, (None, None))
         if known != state:
-            made = _fold(backbone)
+            made = on_all_cores(_fold, [backbone])[0]  # many threads would wait for each other
             _folds[backbone] = state, made
     return made or backbone
 
@@ -142,7 +146,7 @@ def _pairs(backbone: Backbone) -> list[tuple[str, str]]:
             part.register_forward_hook(after_convolution(name))
         elif _foldable(part):
             part.register_forward_pre_hook(before_norm(name))
-    watched(_noise(backbone))
+    _shown_small(watched, _noise)
     return [pair for pair in found if calls[pair[0]] == calls[pair[1]] == 1]
 
 
@@ -176,12 +180,11 @@ def _agree(backbone: Backbone, copy: Backbone) -> bool:
     Something else may read what a convolution gives to its batch norm, or another path be taken
     for other images.
     """
-    noise = _noise(backbone)
     training = backbone.training
     backbone.eval()
     pairs = [
-        (backbone(shown).features, copy(shown).features)
-        for shown in (noise, torch.zeros_like(noise), torch.ones_like(noise))
+        [_shown_small(network, probe) for network in (backbone, copy)]
+        for probe in (_noise, torch.zeros, torch.ones)
     ]
     backbone.train(training)
     return all(
@@ -190,6 +193,16 @@ def _agree(backbone: Backbone, copy: Backbone) -> bool:
     )
 
 
-def _noise(backbone: Backbone) -> Tensor:
-    side = backbone.input_size
-    return torch.rand(1, 3, side, side, generator=torch.Generator().manual_seed(0))
+def _shown_small(backbone: Backbone, probe: Callable[[Shape], Tensor]) -> Tensor:
+    """Return features of a probe of a small side, which costs little; of its own if it must be."""
+    small = min(PROBE_SIZE, backbone.input_size)
+    try:
+        features: Tensor = backbone(probe((1, 3, small, small))).features
+    except (RuntimeError, AssertionError, ValueError):  # some networks take one size alone
+        side = backbone.input_size
+        features = backbone(probe((1, 3, side, side))).features
+    return features
+
+
+def _noise(shape: Shape) -> Tensor:
+    return torch.rand(shape, generator=torch.Generator().manual_seed(0))
