@@ -126,6 +126,22 @@ def test_three_examples_serve_at_least_as_well_as_in_the_few_shot_classifier():
     assert hits["all"][1] > hits["all"][0]
 
 
+def test_examples_may_follow_semantics_also_where_other_classes_came_between():
+    position, other = NEW[1], NEW[2]
+    own, name = samples_of(position), NAMES[position]
+    later, at_once = base_recognizer(position), base_recognizer(position)
+    later.add_class(name, vector=Z[position]).add_class("other", vector=Z[other])
+    later.add_class(name, features=own[:3])
+    at_once.add_class(name, vector=Z[position], features=own[:3])
+    at_once.add_class("other", vector=Z[other])
+    np.testing.assert_allclose(
+        later.classifier.prototypes_, at_once.classifier.prototypes_, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        later.classifier.decision_function(own), at_once.classifier.decision_function(own)
+    )
+
+
 def test_examples_one_after_the_other_are_those_all_at_once():
     position = NEW[0]
     own = samples_of(position)

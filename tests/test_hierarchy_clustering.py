@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.hierarchy import ClassHierarchy, layer_sizes
+from zerokin.hierarchy import ClassHierarchy, clustering, layer_sizes
 
 
 def groups(labels: NDArray[np.int64]) -> set[frozenset[int]]:
@@ -194,6 +194,16 @@ def test_vectors_whose_distances_vanish_leave_no_node_empty(method: str) -> None
     # All rows differ, but the squares of their differences are too small for floats.
     Z = np.stack([np.ones(20), np.arange(20) * 1e-180], axis=1)
     assert ClassHierarchy.from_semantics(Z, 2, method=method).sizes == [10, 5, 2]
+
+
+def test_an_empty_cluster_gets_the_point_farthest_from_its_center() -> None:
+    points = np.array([[0.0, 3], [1, 3], [-4, -1], [9, 9], [9.5, 9], [9, 9.3]])
+    labels = np.array([0, 0, 0, 2, 2, 2])
+    centers = np.array([points[labels == label].mean(axis=0) for label in labels])
+    farthest = np.linalg.norm(points - centers, axis=1).argmax()
+    filled = clustering._fill_empty(points, labels, 3)
+    assert np.flatnonzero(filled == filled[farthest]).tolist() == [farthest]
+    assert sorted(set(filled.tolist())) == [0, 1, 2]
 
 
 def test_kmeans_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,6 @@ from zerokin.commands.data import check, hierarchy, skipgram, vectors
 from zerokin.commands.fit import fit
 from zerokin.commands.measure import compare, evaluate
 from zerokin.commands.predict import predict
-from zerokin.commands.quick_exit import QuickExit
 from zerokin.commands.report import report
 from zerokin.commands.reproduce import reproduce
 from zerokin.commands.serve import serve
@@ -190,13 +189,6 @@ for command in (
 
 def main() -> None:
     """Run the command line; what a user got wrong is said in one line, with exit status 2."""
-    quick = QuickExit()
-    quick.status = _run()
-    sys.exit(quick.status)
-
-
-def _run() -> int:
-    """Run the command, and return its exit status."""
     print_anything()
     set_verbosity(Verbosity.normal)
     try:
@@ -206,17 +198,15 @@ def _run() -> int:
         if verbosity() == Verbosity.verbose:
             traceback.print_exc()
         print(f"zerokin: {error}", file=sys.stderr)
-        return 2
+        sys.exit(2)
     except Interrupted as stop:
         print(f"zerokin: interrupted; {stop}", file=sys.stderr)
-        return INTERRUPTED
+        sys.exit(INTERRUPTED)
     except SystemExit as ended:
         # Typer turns an interruption into this status, without a word.
         if ended.code == INTERRUPTED:
             print("zerokin: interrupted", file=sys.stderr)
-        if not isinstance(ended.code, int | None):
-            raise
-        return ended.code or 0
+        raise
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
@@ -224,5 +214,4 @@ def _run() -> int:
         print(f"zerokin: cannot write {what}: {unwritable(error)}", file=sys.stderr)
         # Python would try once more, at the end, to write what standard output still holds.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 2
-    return 0
+        sys.exit(2)
