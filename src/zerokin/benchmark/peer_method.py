@@ -58,12 +58,12 @@ class PeerMethod(Method):
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; those that differ in the hubness correction alone share the fit."""
-        run = data.memo
+        run = data.run
         for params in trials:
-            run.start_trial()
+            data.start_trial()
             normalizer, F, means = data.scale_features(params["feature_scaling"])
             Z = run(normalize_semantics, data.semantics, data.labels, params["semantics"])
-            samples = run(Samples.from_arrays, F, data.labels)
+            samples = data.common(Samples.from_arrays, F, data.labels)
             training = run(TrainingSet.with_semantics, samples, Z, data.random_state)
             chosen = {name: params[name] for name in self.peer.grid}
             fitted = run(fit_peer, self.peer, training, Z, **chosen)
