@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.peer import Peer
-from zerokin.benchmark.peers.training_set import Samples, TrainingSet
+from zerokin.benchmark.peers.training_set import (
+    Samples,
+    TrainingSet,
+    finite_matrix,
+    scale_samples,
+)
 from zerokin.classifiers.hubness import mean_of_nearest
-from zerokin.features.scaler import unit_length
+from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.selection.method import (
     FEATURE_NORMALIZATIONS,
     HUB_NEIGHBORS,
@@ -59,14 +64,13 @@ class PeerMethod(Method):
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; those that differ in the hubness correction alone share the fit."""
         run = data.run
-        for params in trials:
+        for number, params in enumerate(trials):
             data.start_trial()
             normalizer, F, means = data.scale_features(params["feature_scaling"])
             Z = run(normalize_semantics, data.semantics, data.labels, params["semantics"])
             samples = data.common(Samples.from_arrays, F, data.labels)
             training = run(TrainingSet.with_semantics, samples, Z, data.random_state)
-            chosen = {name: params[name] for name in self.peer.grid}
-            fitted = run(fit_peer, self.peer, training, Z, **chosen)
+            fitted = self._fitted(training, Z, params, trials[number + 1 :])
             penalties = penalize_hubs(
                 run(score_means, fitted, means),
                 weight=params["hub_weight"],
@@ -75,15 +79,42 @@ class PeerMethod(Method):
 
             def scores(
                 features: NDArray[Any],
-                normalizer: Any = normalizer,
+                normalizer: FeatureScaler = normalizer,
+                samples: Samples = samples,
                 fitted: Peer = fitted,
                 penalties: NDArray[np.float64] = penalties,
             ) -> NDArray[np.float64]:
-                scaled = data.scale_samples(normalizer, features, "euclidean")
-                corrected: NDArray[np.float64] = run(score_samples, fitted, scaled) - penalties
+                F = run(scale_samples_of, data, normalizer, features, samples)
+                corrected: NDArray[np.float64] = run(score_samples, fitted, F) - penalties
                 return corrected
 
             yield scores
+
+    def _fitted(
+        self,
+        training: TrainingSet,
+        Z: NDArray[np.float64],
+        params: Params,
+        following: Sequence[Params],
+    ) -> Peer:
+        """Return the peer with these parameters, fitted with those that follow, where that pays."""
+        made: dict[tuple[Any, ...], Peer] = training.once(self.peer, dict)
+        point = self._point(params)
+        if point not in made:
+            free = self.peer.fitted_together
+            alike = [
+                self._point(other)
+                for other in following
+                if all(other[name] == value for name, value in params.items() if name != free)
+            ]
+            points = [one for one in dict.fromkeys([point, *alike]) if one not in made]
+            peers = [self.peer(**dict(zip(self.peer.grid, one, strict=True))) for one in points]
+            self.peer.fit_together(peers, training, Z)
+            made.update(zip(points, peers, strict=True))
+        return made[point]
+
+    def _point(self, params: Params) -> tuple[Any, ...]:
+        return tuple(params[name] for name in self.peer.grid)
 
 
 def normalize_semantics(
@@ -96,16 +127,17 @@ def normalize_semantics(
     return centered
 
 
-def fit_peer(
-    peer: type[Peer], training: TrainingSet, Z: NDArray[np.float64], **chosen: Any
-) -> Peer:
-    """Return a peer with these hyper-parameters, fitted."""
-    return peer(**chosen).fit_on(training, Z)
+def scale_samples_of(
+    data: TrainingData, normalizer: FeatureScaler, features: NDArray[Any], samples: Samples
+) -> NDArray[np.float64]:
+    """Return raw features (n, d_f), normalized and scaled as the training samples of a peer."""
+    scaled = data.scale_samples(normalizer, features, "euclidean")
+    return scale_samples(finite_matrix(scaled, "F"), samples.feature_scale)
 
 
-def score_samples(fitted: Peer, F: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the scores (n, C) of samples (n, d_f)."""
-    return fitted.scores(F)
+def score_samples(fitted: Peer, F: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scores (n, C) of scaled samples (n, d_f)."""
+    return fitted.scores_of_scaled(F)
 
 
 def score_means(fitted: Peer, means: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,19 +10,20 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
+    RankingPeer,
     against_right,
     rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.peer import Peer
-from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.benchmark.peers.semantic_map import SemanticMap
+from zerokin.benchmark.peers.training_set import TrainingSet
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass
-class ALE(Peer):
+class ALE(RankingPeer):
     """A class scores f W s, learned to rank the right class high, the top ranks counting most.
 
     A sample whose right class y is violated by r others, those with 1 + f W s_c > f W s_y, costs
@@ -48,17 +49,14 @@ class ALE(Peer):
     learning_rate: LearningRate = 10.0
     n_epochs: Epochs = 20
 
-    def learn(self, training: TrainingSet) -> None:
-        self.W_ = rank_by_gradients(
+    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
+        return rank_by_gradients(
             training,
             weighted_ranking,
             learning_rate=self.learning_rate,
             n_epochs=self.n_epochs,
-            decay=self.decay,
+            decays=decays,
         )
-
-    def score(self, F: Array, Z: Array) -> Array:
-        return F @ self.W_ @ Z.T
 
 
 def weighted_ranking(scores: Tensor, labels: Tensor) -> Tensor:

@@ -7,14 +7,16 @@ highest of their scores counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zerokin.benchmark.peers.training_set import TrainingSet
-from zerokin.parameters import Integer, Real
+from zerokin.benchmark.peers.peer import Peer
+from zerokin.benchmark.peers.semantic_map import SemanticMap
+from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.parameters import Integer, Real, check_parameters
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,40 +33,50 @@ LearningRate = Annotated[float, Real(0, 1e6, closed="right")]
 Epochs = Annotated[int, Integer(1)]
 
 
+class RankingPeer(Peer):
+    """A peer that learns by ranking; points of a grid that differ in decay alone learn together."""
+
+    fitted_together: ClassVar[str | None] = "decay"
+
+    decay: float
+    learning_rate: float
+    n_epochs: int
+
+    @abstractmethod
+    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
+        """Return for every decay the maps that `rank_by_gradients` learns."""
+
+    @classmethod
+    def fit_together(cls, peers: Sequence[Self], training: TrainingSet, Z: Array) -> None:
+        for peer in peers:
+            check_parameters(peer)
+        learned = peers[0].learn_maps(training, [peer.decay for peer in peers])
+        for peer, maps in zip(peers, learned, strict=True):
+            peer.maps_ = maps
+            peer._keep_scales(training, Z)
+
+    def learn(self, training: TrainingSet) -> None:
+        [self.maps_] = self.learn_maps(training, [self.decay])
+
+    def score(self, F: Array, Z: Array) -> Array:
+        return self.maps_[0].bilinear(F, Z)
+
+
 def rank_by_gradients(
     training: TrainingSet,
     gradient: RankingGradient,
     *,
     learning_rate: float,
     n_epochs: int,
-    decay: float,
-) -> NDArray[np.float64]:
-    """Return W (d_f, d_z) after gradient descent from zero: see `rank_by_latent_maps`."""
-    found: NDArray[np.float64] = rank_by_latent_maps(
-        training,
-        gradient,
-        learning_rate=learning_rate,
-        n_epochs=n_epochs,
-        decay=decay,
-        n_maps=1,
-    )[0]
-    return found
-
-
-def rank_by_latent_maps(
-    training: TrainingSet,
-    gradient: RankingGradient,
-    *,
-    learning_rate: float,
-    n_epochs: int,
-    decay: float,
-    n_maps: int,
-) -> NDArray[np.float64]:
-    """Return maps W (K, d_f, d_z) after stochastic gradient descent.
+    decays: Sequence[float],
+    n_maps: int = 1,
+) -> list[list[SemanticMap]]:
+    """Return for every decay K maps W (d_f, d_z), learned by stochastic gradient descent.
 
     One map starts from zero, several start at random: equal ones would stay equal. They never leave
     the row space of S, so the descent runs in coordinates of it: the same numbers with p columns
-    instead of d_z where there are fewer seen classes than semantics.
+    instead of d_z where there are fewer seen classes than semantics. All decays see the same
+    batches, side by side: one large product takes less time than several small ones.
 
     Parameters
     ----------
@@ -76,22 +88,25 @@ def rank_by_latent_maps(
         At the start; it falls to zero linearly.
     n_epochs
         How often every sample is seen.
-    decay
-        Weight of Σ‖W_k‖²/2 beside the mean loss of a batch.
+    decays
+        Weights of Σ‖W_k‖²/2 beside the mean loss of a batch, each for maps of its own.
     n_maps
         K.
     """
     import torch
 
-    basis, coordinates = np.linalg.qr(training.S.T)  # S = coordinatesᵀ basisᵀ
+    coordinates, basis = training.row_space
     F = torch.from_numpy(np.ascontiguousarray(training.F, dtype=np.float32))
-    T = torch.from_numpy(coordinates.T.astype(np.float32))
+    T = torch.from_numpy(coordinates.astype(np.float32))
     labels = torch.from_numpy(training.labels)
     generator = torch.Generator().manual_seed(training.random_state)
-    A = torch.zeros(n_maps, F.shape[1], T.shape[1])
+    A = torch.zeros(F.shape[1], len(decays), n_maps, T.shape[1])
     if n_maps > 1:  # drawn for semantics, so that their coordinates do not matter
         drawn = torch.randn(n_maps, F.shape[1], len(basis), generator=generator)
-        A = START * drawn @ torch.from_numpy(basis.astype(np.float32))
+        start = START * drawn @ torch.from_numpy(basis.astype(np.float32))
+        A[:] = start.transpose(0, 1)[:, None]
+    A = A.flatten(1)  # (d_f, decays · K · r)
+    decay = torch.tensor(decays).repeat_interleave(n_maps * T.shape[1])
     velocity = torch.zeros_like(A)
     n_steps = n_epochs * -(-len(F) // BATCH)
     step = 0
@@ -99,15 +114,20 @@ def rank_by_latent_maps(
         order = torch.randperm(len(F), generator=generator)
         for batch in torch.split(order, BATCH):
             f = F[batch]
-            scores, chosen = (f @ A @ T.T).max(dim=0)
-            residual = gradient(scores, labels[batch])
-            shares = residual * (chosen == torch.arange(n_maps)[:, None, None])
-            slope = f.T @ (shares @ T) / len(batch) + decay * A
-            velocity = MOMENTUM * velocity + slope
-            A = A - learning_rate * (1 - step / n_steps) * velocity
+            placed = (f @ A).reshape(len(f) * len(decays), n_maps, -1)
+            scores, chosen = (placed @ T.T).max(dim=1)
+            residual = gradient(scores, labels[batch].repeat_interleave(len(decays)))
+            if n_maps == 1:
+                shares = residual[:, None]
+            else:
+                shares = residual[:, None] * (chosen[:, None] == torch.arange(n_maps)[:, None])
+            slope = f.T @ (shares @ T).reshape(len(f), -1)
+            slope.div_(len(f)).addcmul_(A, decay)
+            velocity.mul_(MOMENTUM).add_(slope)
+            A.sub_(velocity, alpha=learning_rate * (1 - step / n_steps))
             step += 1
-    W: NDArray[np.float64] = A.double().numpy() @ basis.T
-    return W
+    maps = A.double().numpy().reshape(len(A), len(decays), n_maps, -1)
+    return [[SemanticMap(maps[:, i, k], basis) for k in range(n_maps)] for i in range(len(decays))]
 
 
 def violations(scores: Tensor, labels: Tensor, margin: float) -> Tensor:

@@ -63,7 +63,10 @@ class CMT(Peer):
         W1 = torch.randn(d_f, self.n_hidden, generator=generator) / d_f**0.5
         # W₂ starts at zero: a random one adds noise that is never trained away.
         weights = [W1.requires_grad_(), torch.zeros(self.n_hidden, d_z, requires_grad=True)]
-        optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
+        # Adam's own decay adds the gradient of λ‖W‖² to that of the misfit.
+        optimizer = torch.optim.Adam(
+            weights, lr=self.learning_rate, weight_decay=2 * self.decay, fused=True
+        )
         n_steps = self.n_epochs * -(-len(F) // BATCH)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - t / n_steps)
         for _ in range(self.n_epochs):
@@ -71,9 +74,8 @@ class CMT(Peer):
                 W1, W2 = weights
                 placed = torch.tanh(F[batch] @ W1) @ W2
                 misfit = ((placed - targets[labels[batch]]) ** 2).mean()
-                loss = misfit + self.decay * ((W1**2).sum() + (W2**2).sum())
                 optimizer.zero_grad()
-                loss.backward()
+                misfit.backward()
                 optimizer.step()
                 schedule.step()
         self.weights_ = [weight.detach().double().numpy() for weight in weights]

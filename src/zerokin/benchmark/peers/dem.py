@@ -67,15 +67,19 @@ class DEM(Peer):
         weights = [W1, torch.zeros(self.n_hidden), W2, torch.zeros(d_f)]
         for weight in weights:
             weight.requires_grad_()
-        optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
+        # Adam's own decay adds the gradient of λ‖W‖² to that of the misfit.
+        groups = [
+            {"params": weights[::2], "weight_decay": 2 * self.decay},
+            {"params": weights[1::2]},
+        ]
+        optimizer = torch.optim.Adam(groups, lr=self.learning_rate, fused=True)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - t / self.n_steps)
         for _ in range(self.n_steps):
             W1, b1, W2, b2 = weights
             placed = torch.relu(S @ W1 + b1) @ W2 + b2
             misfit = (shares * (placed - targets) ** 2).sum() / d_f
-            loss = misfit + self.decay * ((W1**2).sum() + (W2**2).sum())
             optimizer.zero_grad()
-            loss.backward()
+            misfit.backward()
             optimizer.step()
             schedule.step()
         self.weights_ = [weight.detach().double().numpy() for weight in weights]

@@ -12,20 +12,20 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
+    RankingPeer,
     against_right,
     rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.peer import Peer
+from zerokin.benchmark.peers.semantic_map import SemanticMap
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
-from zerokin.classifiers.nearest_prototype import cosine_scores
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass
-class DeViSE(Peer):
+class DeViSE(RankingPeer):
     """Features are mapped among unit class vectors, nearer to their own than to any other.
 
     A sample of class y costs Σ_{c ≠ y} max(0, 0.1 + f W s_c − f W s_y); the nearest class is by
@@ -50,18 +50,18 @@ class DeViSE(Peer):
     learning_rate: LearningRate = 0.5
     n_epochs: Epochs = 20
 
-    def learn(self, training: TrainingSet) -> None:
+    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
         unit = training.S / np.linalg.norm(training.S, axis=1, keepdims=True)
-        self.W_ = rank_by_gradients(
+        return rank_by_gradients(
             replace(training, S=unit),
             hinge_rank,
             learning_rate=self.learning_rate,
             n_epochs=self.n_epochs,
-            decay=self.decay,
+            decays=decays,
         )
 
     def score(self, F: Array, Z: Array) -> Array:
-        return cosine_scores(F @ self.W_, Z)
+        return self.maps_[0].cosines_of_semantics(F, Z)
 
 
 def hinge_rank(scores: Tensor, labels: Tensor) -> Tensor:

@@ -12,11 +12,12 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
+    RankingPeer,
     against_right,
-    rank_by_latent_maps,
+    rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.peer import Peer
+from zerokin.benchmark.peers.semantic_map import SemanticMap
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.parameters import Integer
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class LatEm(Peer):
+class LatEm(RankingPeer):
     """A class scores max over k of f W_k s: which of K maps serves is latent.
 
     A sample of class y costs the mean over c ≠ y of max(0, 1 + max_k f W_k s_c − max_k f W_k s_y).
@@ -54,18 +55,18 @@ class LatEm(Peer):
     learning_rate: LearningRate = 100.0
     n_epochs: Epochs = 20
 
-    def learn(self, training: TrainingSet) -> None:
-        self.W_ = rank_by_latent_maps(
+    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
+        return rank_by_gradients(
             training,
             mean_hinge,
             learning_rate=self.learning_rate,
             n_epochs=self.n_epochs,
-            decay=self.decay,
+            decays=decays,
             n_maps=self.n_maps,
         )
 
     def score(self, F: Array, Z: Array) -> Array:
-        scores: Array = np.max([F @ W @ Z.T for W in self.W_], axis=0)
+        scores: Array = np.max([one.bilinear(F, Z) for one in self.maps_], axis=0)
         return scores
 
 

@@ -10,19 +10,20 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
+    RankingPeer,
     against_right,
     rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.peer import Peer
-from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.benchmark.peers.semantic_map import SemanticMap
+from zerokin.benchmark.peers.training_set import TrainingSet
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass
-class SJE(Peer):
+class SJE(RankingPeer):
     """A class scores f W s, learned against the wrong class that comes closest.
 
     A sample of class y costs max over c ≠ y of max(0, 1 + f W s_c − f W s_y).
@@ -47,17 +48,14 @@ class SJE(Peer):
     learning_rate: LearningRate = 5.0
     n_epochs: Epochs = 20
 
-    def learn(self, training: TrainingSet) -> None:
-        self.W_ = rank_by_gradients(
+    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
+        return rank_by_gradients(
             training,
             structured_hinge,
             learning_rate=self.learning_rate,
             n_epochs=self.n_epochs,
-            decay=self.decay,
+            decays=decays,
         )
-
-    def score(self, F: Array, Z: Array) -> Array:
-        return F @ self.W_ @ Z.T
 
 
 def structured_hinge(scores: Tensor, labels: Tensor) -> Tensor:
