@@ -64,13 +64,14 @@ class PeerMethod(Method):
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; those that differ in the hubness correction alone share the fit."""
         run = data.run
-        for number, params in enumerate(trials):
+        for params in trials:
             data.start_trial()
             normalizer, F, means = data.scale_features(params["feature_scaling"])
             Z = run(normalize_semantics, data.semantics, data.labels, params["semantics"])
             samples = data.common(Samples.from_arrays, F, data.labels)
             training = run(TrainingSet.with_semantics, samples, Z, data.random_state)
-            fitted = self._fitted(training, Z, params, trials[number + 1 :])
+            chosen = {name: params[name] for name in self.peer.grid}
+            fitted = run(fit_peer, self.peer, training, Z, **chosen)
             penalties = penalize_hubs(
                 run(score_means, fitted, means),
                 weight=params["hub_weight"],
@@ -90,32 +91,6 @@ class PeerMethod(Method):
 
             yield scores
 
-    def _fitted(
-        self,
-        training: TrainingSet,
-        Z: NDArray[np.float64],
-        params: Params,
-        following: Sequence[Params],
-    ) -> Peer:
-        """Return the peer with these parameters, fitted with those that follow, where that pays."""
-        made: dict[tuple[Any, ...], Peer] = training.once(self.peer, dict)
-        point = self._point(params)
-        if point not in made:
-            free = self.peer.fitted_together
-            alike = [
-                self._point(other)
-                for other in following
-                if all(other[name] == value for name, value in params.items() if name != free)
-            ]
-            points = [one for one in dict.fromkeys([point, *alike]) if one not in made]
-            peers = [self.peer(**dict(zip(self.peer.grid, one, strict=True))) for one in points]
-            self.peer.fit_together(peers, training, Z)
-            made.update(zip(points, peers, strict=True))
-        return made[point]
-
-    def _point(self, params: Params) -> tuple[Any, ...]:
-        return tuple(params[name] for name in self.peer.grid)
-
 
 def normalize_semantics(
     Z: NDArray[np.float64], labels: NDArray[np.int64], how: str
@@ -125,6 +100,13 @@ def normalize_semantics(
         return Z
     centered: NDArray[np.float64] = unit_length(Z - Z[np.unique(labels)].mean(axis=0))
     return centered
+
+
+def fit_peer(
+    peer: type[Peer], training: TrainingSet, Z: NDArray[np.float64], **chosen: Any
+) -> Peer:
+    """Return a peer with these hyper-parameters, fitted."""
+    return peer(**chosen).fit_on(training, Z)
 
 
 def scale_samples_of(

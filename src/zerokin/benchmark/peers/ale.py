@@ -10,20 +10,19 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
-    RankingPeer,
     against_right,
     rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.semantic_map import SemanticMap
-from zerokin.benchmark.peers.training_set import TrainingSet
+from zerokin.benchmark.peers.peer import Peer
+from zerokin.benchmark.peers.training_set import Array, TrainingSet
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass
-class ALE(RankingPeer):
+class ALE(Peer):
     """A class scores f W s, learned to rank the right class high, the top ranks counting most.
 
     A sample whose right class y is violated by r others, those with 1 + f W s_c > f W s_y, costs
@@ -49,14 +48,17 @@ class ALE(RankingPeer):
     learning_rate: LearningRate = 10.0
     n_epochs: Epochs = 20
 
-    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
-        return rank_by_gradients(
+    def learn(self, training: TrainingSet) -> None:
+        [self.map_] = rank_by_gradients(
             training,
             weighted_ranking,
             learning_rate=self.learning_rate,
             n_epochs=self.n_epochs,
-            decays=decays,
+            decay=self.decay,
         )
+
+    def score(self, F: Array, Z: Array) -> Array:
+        return self.map_.bilinear(F, Z)
 
 
 def weighted_ranking(scores: Tensor, labels: Tensor) -> Tensor:

@@ -7,16 +7,14 @@ highest of their scores counts.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.semantic_map import SemanticMap
-from zerokin.benchmark.peers.training_set import Array, TrainingSet
-from zerokin.parameters import Integer, Real, check_parameters
+from zerokin.benchmark.peers.training_set import TrainingSet
+from zerokin.parameters import Integer, Real
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,50 +31,20 @@ LearningRate = Annotated[float, Real(0, 1e6, closed="right")]
 Epochs = Annotated[int, Integer(1)]
 
 
-class RankingPeer(Peer):
-    """A peer that learns by ranking; points of a grid that differ in decay alone learn together."""
-
-    fitted_together: ClassVar[str | None] = "decay"
-
-    decay: float
-    learning_rate: float
-    n_epochs: int
-
-    @abstractmethod
-    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
-        """Return for every decay the maps that `rank_by_gradients` learns."""
-
-    @classmethod
-    def fit_together(cls, peers: Sequence[Self], training: TrainingSet, Z: Array) -> None:
-        for peer in peers:
-            check_parameters(peer)
-        learned = peers[0].learn_maps(training, [peer.decay for peer in peers])
-        for peer, maps in zip(peers, learned, strict=True):
-            peer.maps_ = maps
-            peer._keep_scales(training, Z)
-
-    def learn(self, training: TrainingSet) -> None:
-        [self.maps_] = self.learn_maps(training, [self.decay])
-
-    def score(self, F: Array, Z: Array) -> Array:
-        return self.maps_[0].bilinear(F, Z)
-
-
 def rank_by_gradients(
     training: TrainingSet,
     gradient: RankingGradient,
     *,
     learning_rate: float,
     n_epochs: int,
-    decays: Sequence[float],
+    decay: float,
     n_maps: int = 1,
-) -> list[list[SemanticMap]]:
-    """Return for every decay K maps W (d_f, d_z), learned by stochastic gradient descent.
+) -> list[SemanticMap]:
+    """Return K maps W (d_f, d_z) after stochastic gradient descent.
 
     One map starts from zero, several start at random: equal ones would stay equal. They never leave
     the row space of S, so the descent runs in coordinates of it: the same numbers with p columns
-    instead of d_z where there are fewer seen classes than semantics. All decays see the same
-    batches, side by side: one large product takes less time than several small ones.
+    instead of d_z where there are fewer seen classes than semantics.
 
     Parameters
     ----------
@@ -88,8 +56,8 @@ def rank_by_gradients(
         At the start; it falls to zero linearly.
     n_epochs
         How often every sample is seen.
-    decays
-        Weights of Σ‖W_k‖²/2 beside the mean loss of a batch, each for maps of its own.
+    decay
+        Weight of Σ‖W_k‖²/2 beside the mean loss of a batch.
     n_maps
         K.
     """
@@ -100,34 +68,26 @@ def rank_by_gradients(
     T = torch.from_numpy(coordinates.astype(np.float32))
     labels = torch.from_numpy(training.labels)
     generator = torch.Generator().manual_seed(training.random_state)
-    A = torch.zeros(F.shape[1], len(decays), n_maps, T.shape[1])
+    A = torch.zeros(n_maps, F.shape[1], T.shape[1])
     if n_maps > 1:  # drawn for semantics, so that their coordinates do not matter
         drawn = torch.randn(n_maps, F.shape[1], len(basis), generator=generator)
-        start = START * drawn @ torch.from_numpy(basis.astype(np.float32))
-        A[:] = start.transpose(0, 1)[:, None]
-    A = A.flatten(1)  # (d_f, decays · K · r)
-    decay = torch.tensor(decays).repeat_interleave(n_maps * T.shape[1])
+        A = START * drawn @ torch.from_numpy(basis.astype(np.float32))
     velocity = torch.zeros_like(A)
+    each = torch.arange(n_maps)[:, None, None]
     n_steps = n_epochs * -(-len(F) // BATCH)
     step = 0
     for _ in range(n_epochs):
         order = torch.randperm(len(F), generator=generator)
         for batch in torch.split(order, BATCH):
             f = F[batch]
-            placed = (f @ A).reshape(len(f) * len(decays), n_maps, -1)
-            scores, chosen = (placed @ T.T).max(dim=1)
-            residual = gradient(scores, labels[batch].repeat_interleave(len(decays)))
-            if n_maps == 1:
-                shares = residual[:, None]
-            else:
-                shares = residual[:, None] * (chosen[:, None] == torch.arange(n_maps)[:, None])
-            slope = f.T @ (shares @ T).reshape(len(f), -1)
-            slope.div_(len(f)).addcmul_(A, decay)
+            scores, chosen = (f @ A @ T.T).max(dim=0)
+            residual = gradient(scores, labels[batch])
+            shares = residual * (chosen == each)
+            slope = (f.T @ (shares @ T)).div_(len(batch)).add_(decay * A)
             velocity.mul_(MOMENTUM).add_(slope)
-            A.sub_(velocity, alpha=learning_rate * (1 - step / n_steps))
+            A -= learning_rate * (1 - step / n_steps) * velocity
             step += 1
-    maps = A.double().numpy().reshape(len(A), len(decays), n_maps, -1)
-    return [[SemanticMap(maps[:, i, k], basis) for k in range(n_maps)] for i in range(len(decays))]
+    return [SemanticMap(W, basis) for W in A.double().numpy()]
 
 
 def violations(scores: Tensor, labels: Tensor, margin: float) -> Tensor:
@@ -140,3 +100,16 @@ def violations(scores: Tensor, labels: Tensor, margin: float) -> Tensor:
 def against_right(weights: Tensor, labels: Tensor) -> Tensor:
     """Return the gradient of Σ weights · (wrong score − right score): (B, p)."""
     return weights.scatter_add(1, labels[:, None], -weights.sum(dim=1, keepdim=True))
+
+
+def add_decay(weights: Sequence[Tensor], decay: float) -> None:
+    """Add the gradient of decay · Σ‖W‖² to those that weights have: less work than through a loss.
+
+    It comes to the same numbers, bit by bit.
+    """
+    import torch
+
+    with torch.no_grad():
+        for weight in weights:
+            assert weight.grad is not None
+            weight.grad.add_((2 * weight).mul_(decay))

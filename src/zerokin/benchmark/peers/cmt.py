@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from zerokin.benchmark.peers.bilinear import BATCH, Epochs
+from zerokin.benchmark.peers.bilinear import BATCH, Epochs, add_decay
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
@@ -63,10 +63,7 @@ class CMT(Peer):
         W1 = torch.randn(d_f, self.n_hidden, generator=generator) / d_f**0.5
         # W₂ starts at zero: a random one adds noise that is never trained away.
         weights = [W1.requires_grad_(), torch.zeros(self.n_hidden, d_z, requires_grad=True)]
-        # Adam's own decay adds the gradient of λ‖W‖² to that of the misfit.
-        optimizer = torch.optim.Adam(
-            weights, lr=self.learning_rate, weight_decay=2 * self.decay, fused=True
-        )
+        optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
         n_steps = self.n_epochs * -(-len(F) // BATCH)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - t / n_steps)
         for _ in range(self.n_epochs):
@@ -76,6 +73,7 @@ class CMT(Peer):
                 misfit = ((placed - targets[labels[batch]]) ** 2).mean()
                 optimizer.zero_grad()
                 misfit.backward()
+                add_decay([W1, W2], self.decay)
                 optimizer.step()
                 schedule.step()
         self.weights_ = [weight.detach().double().numpy() for weight in weights]

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from zerokin.benchmark.peers.bilinear import add_decay
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
@@ -67,12 +68,7 @@ class DEM(Peer):
         weights = [W1, torch.zeros(self.n_hidden), W2, torch.zeros(d_f)]
         for weight in weights:
             weight.requires_grad_()
-        # Adam's own decay adds the gradient of λ‖W‖² to that of the misfit.
-        groups = [
-            {"params": weights[::2], "weight_decay": 2 * self.decay},
-            {"params": weights[1::2]},
-        ]
-        optimizer = torch.optim.Adam(groups, lr=self.learning_rate, fused=True)
+        optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - t / self.n_steps)
         for _ in range(self.n_steps):
             W1, b1, W2, b2 = weights
@@ -80,6 +76,7 @@ class DEM(Peer):
             misfit = (shares * (placed - targets) ** 2).sum() / d_f
             optimizer.zero_grad()
             misfit.backward()
+            add_decay([W1, W2], self.decay)
             optimizer.step()
             schedule.step()
         self.weights_ = [weight.detach().double().numpy() for weight in weights]

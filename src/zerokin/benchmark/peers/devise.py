@@ -12,12 +12,11 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
-    RankingPeer,
     against_right,
     rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.semantic_map import SemanticMap
+from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class DeViSE(RankingPeer):
+class DeViSE(Peer):
     """Features are mapped among unit class vectors, nearer to their own than to any other.
 
     A sample of class y costs Σ_{c ≠ y} max(0, 0.1 + f W s_c − f W s_y); the nearest class is by
@@ -50,18 +49,18 @@ class DeViSE(RankingPeer):
     learning_rate: LearningRate = 0.5
     n_epochs: Epochs = 20
 
-    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
+    def learn(self, training: TrainingSet) -> None:
         unit = training.S / np.linalg.norm(training.S, axis=1, keepdims=True)
-        return rank_by_gradients(
+        [self.map_] = rank_by_gradients(
             replace(training, S=unit),
             hinge_rank,
             learning_rate=self.learning_rate,
             n_epochs=self.n_epochs,
-            decays=decays,
+            decay=self.decay,
         )
 
     def score(self, F: Array, Z: Array) -> Array:
-        return self.maps_[0].cosines_of_semantics(F, Z)
+        return self.map_.cosines_of_semantics(F, Z)
 
 
 def hinge_rank(scores: Tensor, labels: Tensor) -> Tensor:

@@ -171,7 +171,7 @@ def descent(
     import torch
 
     weights = [weight for layer in layers for weight in layer]
-    optimizer = torch.optim.Adam(weights, learning_rate, betas, fused=True)
+    optimizer = torch.optim.Adam(weights, learning_rate, betas)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: max(0.0, 1 - t / n_steps))
 
     def step(loss: Tensor) -> None:

@@ -12,12 +12,11 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
-    RankingPeer,
     against_right,
     rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.semantic_map import SemanticMap
+from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.parameters import Integer
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class LatEm(RankingPeer):
+class LatEm(Peer):
     """A class scores max over k of f W_k s: which of K maps serves is latent.
 
     A sample of class y costs the mean over c ≠ y of max(0, 1 + max_k f W_k s_c − max_k f W_k s_y).
@@ -55,13 +54,13 @@ class LatEm(RankingPeer):
     learning_rate: LearningRate = 100.0
     n_epochs: Epochs = 20
 
-    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
-        return rank_by_gradients(
+    def learn(self, training: TrainingSet) -> None:
+        self.maps_ = rank_by_gradients(
             training,
             mean_hinge,
             learning_rate=self.learning_rate,
             n_epochs=self.n_epochs,
-            decays=decays,
+            decay=self.decay,
             n_maps=self.n_maps,
         )
 

@@ -44,14 +44,11 @@ class Peer(Declared, ABC):
         Who proposed it, and where.
     grid
         Values of the hyper-parameters to choose from on validation classes.
-    fitted_together
-        The hyper-parameter whose values one run of `fit_together` serves, if any.
     """
 
     name: ClassVar[str]
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, Sequence[float]]]
-    fitted_together: ClassVar[str | None] = None
 
     def fit(self, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> Self:
         """Learn from features of seen classes.
@@ -81,13 +78,10 @@ class Peer(Declared, ABC):
         """
         check_parameters(self)
         self.learn(training)
-        self._keep_scales(training, Z)
-        return self
-
-    def _keep_scales(self, training: TrainingSet, Z: Array) -> None:
         self._training_shape = training.F.shape
         self._feature_scale = training.feature_scale
         self._Z = np.asarray(Z, dtype=np.float64) / training.semantic_scale
+        return self
 
     def scores(self, F: Array) -> NDArray[np.float64]:
         """Return the (N, C) scores of samples (N, d_f) for every class of Z; higher is better."""
@@ -107,12 +101,6 @@ class Peer(Declared, ABC):
             scores = np.asarray(self.score(scaled, self._Z), dtype=np.float64)
         hint = f"look at the features' scale and the hyper-parameters of {self.name}"
         return finite_scores(scores, hint=hint)
-
-    @classmethod
-    def fit_together(cls, peers: Sequence[Self], training: TrainingSet, Z: Array) -> None:
-        """Fit peers that differ in ``fitted_together`` alone: by default one after the other."""
-        for peer in peers:
-            peer.fit_on(training, Z)
 
     @classmethod
     def sweep(

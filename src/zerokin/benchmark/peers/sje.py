@@ -10,20 +10,19 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
-    RankingPeer,
     against_right,
     rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.semantic_map import SemanticMap
-from zerokin.benchmark.peers.training_set import TrainingSet
+from zerokin.benchmark.peers.peer import Peer
+from zerokin.benchmark.peers.training_set import Array, TrainingSet
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass
-class SJE(RankingPeer):
+class SJE(Peer):
     """A class scores f W s, learned against the wrong class that comes closest.
 
     A sample of class y costs max over c ≠ y of max(0, 1 + f W s_c − f W s_y).
@@ -48,14 +47,17 @@ class SJE(RankingPeer):
     learning_rate: LearningRate = 5.0
     n_epochs: Epochs = 20
 
-    def learn_maps(self, training: TrainingSet, decays: Sequence[float]) -> list[list[SemanticMap]]:
-        return rank_by_gradients(
+    def learn(self, training: TrainingSet) -> None:
+        [self.map_] = rank_by_gradients(
             training,
             structured_hinge,
             learning_rate=self.learning_rate,
             n_epochs=self.n_epochs,
-            decays=decays,
+            decay=self.decay,
         )
+
+    def score(self, F: Array, Z: Array) -> Array:
+        return self.map_.bilinear(F, Z)
 
 
 def structured_hinge(scores: Tensor, labels: Tensor) -> Tensor:
