@@ -47,14 +47,14 @@ def test_sae_solves_its_sylvester_equation(problem, lam):
     W = solve_sylvester(lam * F.T @ F, E.T @ E, (1 + lam) * F.T @ E)
     encoded = PEERS["sae-f2s"](lam=lam).fit(*problem[:3])
     decoded = PEERS["sae-s2f"](lam=lam).fit(*problem[:3])
-    np.testing.assert_allclose(encoded.W_, W, atol=1e-8)
+    np.testing.assert_allclose(encoded.map_.whole, W, atol=1e-8)
     np.testing.assert_allclose(encoded.scores(problem[3]), cosines(test @ W, S), atol=1e-8)
     np.testing.assert_allclose(decoded.scores(problem[3]), cosines(test, S @ W.T), atol=1e-8)
 
 
 def test_sae_minimizes_its_objective(problem):
     F, E, _, _ = scaled(*problem)
-    W = PEERS["sae-f2s"](lam=0.7).fit(*problem[:3]).W_
+    W = PEERS["sae-f2s"](lam=0.7).fit(*problem[:3]).map_.whole
     assert stationary(lambda W: np.sum((F - E @ W.T) ** 2) + 0.7 * np.sum((F @ W - E) ** 2), W)
 
 
@@ -67,8 +67,8 @@ def test_eszsl_minimizes_its_objective(problem):
         fit = np.sum((F @ V @ S.T - Y) ** 2)
         return fit + 2 * np.sum((V @ S.T) ** 2) + 0.3 * np.sum((F @ V) ** 2) + 0.6 * np.sum(V**2)
 
-    assert stationary(objective, peer.V_)
-    np.testing.assert_allclose(peer.scores(problem[3]), test @ peer.V_ @ S.T, atol=1e-10)
+    assert stationary(objective, peer.map_.whole)
+    np.testing.assert_allclose(peer.scores(problem[3]), test @ peer.map_.whole @ S.T, atol=1e-10)
 
 
 def test_ridges_are_least_squares_with_rows_added(problem):

@@ -8,7 +8,7 @@ import torch
 from scipy.optimize import minimize
 
 from zerokin.benchmark.peers import PEERS
-from zerokin.benchmark.peers.bilinear import BATCH, MOMENTUM, START, rank_by_latent_maps
+from zerokin.benchmark.peers.bilinear import BATCH, MOMENTUM, START, rank_by_gradients
 from zerokin.benchmark.peers.latem import mean_hinge
 from zerokin.benchmark.peers.simplex import onto_simplex, simplex_mixtures
 from zerokin.benchmark.peers.sse import SSE, margin_gradients
@@ -94,9 +94,10 @@ def test_latem_moves_the_map_that_scored(d_z):
     rng = np.random.default_rng(7)
     F, y, Z = rng.normal(size=(300, 4)), rng.integers(6, size=300), rng.normal(size=(9, d_z))
     training = TrainingSet.from_samples(F, y, Z, random_state=5)
-    found = rank_by_latent_maps(
+    maps = rank_by_gradients(
         training, mean_hinge, learning_rate=0.7, n_epochs=2, decay=0.01, n_maps=3
     )
+    found = [one.whole for one in maps]
     generator = torch.Generator().manual_seed(5)
     drawn = torch.randn(3, 4, d_z, generator=generator).double().numpy()
     rows = np.linalg.pinv(training.S) @ training.S  # the projection on the row space of S

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from zerokin.benchmark.clip_methods import CLIP_METHODS
 from zerokin.benchmark.peer_method import PeerMethod
 from zerokin.benchmark.peers import PEERS
 from zerokin.benchmark.settings import SETTINGS, Evaluation, Row, Setting, refuse_unmeasurable
+from zerokin.compute.workers import make_workers
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
 from zerokin.data.splits import Split
@@ -18,6 +20,9 @@ from zerokin.selection.class_fold_search import refuse_without_folds
 from zerokin.selection.method import Method
 from zerokin.selection.paper_space import VARIANTS, Paper
 from zerokin.selection.zero_shot_space import OURS, Ours
+
+Evaluations = dict[tuple[str, int], Evaluation]
+"""Evaluations of one method by split and seed."""
 
 
 def known_methods() -> dict[str, Callable[[], Method]]:
@@ -103,16 +108,18 @@ def measure(
     for method in found:
         method.refuse(dataset)
     options = {"split": split, "features": features, "semantics": semantics}
-    tasks = [(data, method, settings, seed, options) for method in methods for seed in seeds]
+    tasks = [(data, method, settings, seed, options) for seed in seeds for method in methods]
     if jobs == 1:
+        lenders: Evaluations = {}
         for task in tasks:
-            yield from _rows(*task, quiet=False)
+            yield from _rows(*task, lenders, quiet=False)
         return
-    from joblib import Parallel, delayed
-
-    workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    for rows in workers(delayed(_all_rows)(*task) for task in tasks):
-        yield from rows
+    with make_workers(jobs) as pool:
+        try:
+            for done in as_completed([pool.submit(_all_rows, *task) for task in tasks]):
+                yield from done.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def check_measurable(
@@ -145,8 +152,12 @@ def check_measurable(
             refuse_without_folds(chosen)
 
 
+_lenders: Evaluations = {}
+"""Of a process that works beside others: what its tasks share."""
+
+
 def _all_rows(*task: Any) -> list[Row]:
-    return list(_rows(*task, quiet=True))
+    return list(_rows(*task, _lenders, quiet=True))
 
 
 def _rows(
@@ -155,19 +166,34 @@ def _rows(
     settings: Sequence[Setting],
     seed: int,
     options: Mapping[str, str | None],
+    lenders: Evaluations,
     *,
     quiet: bool,
 ) -> Iterator[Row]:
-    """Measure one method with one seed; settings on the same split share what was tried."""
+    """Measure one method with one seed; settings on the same split share what was tried.
+
+    Methods with the same seed share what ``lenders`` hold: features that were read, scaled and
+    factored. Lenders themselves never choose.
+    """
     method = find_methods([name])[0]
-    base = load_dataset(data, features=options["features"], semantics=options["semantics"])
-    evaluations: dict[str, Evaluation] = {}
+    for other in [key for key in lenders if key[1] != seed]:
+        del lenders[other]  # the arrays of all seeds would fill the memory
+    base = (
+        next(iter(lenders.values())).dataset
+        if lenders
+        else load_dataset(data, features=options["features"], semantics=options["semantics"])
+    )
+    evaluations: Evaluations = {}
     for setting in settings:
-        split = _split_for(setting, base.splits, options["split"])
-        if split not in evaluations:
-            dataset = base.with_split(split)
-            evaluations[split] = Evaluation(dataset, method, random_state=seed, quiet=quiet)
-        yield evaluations[split].run(setting)[0]
+        key = _split_for(setting, base.splits, options["split"]), seed
+        if key not in lenders:
+            lenders[key] = Evaluation(base.with_split(key[0]), method, random_state=seed)
+        if key not in evaluations:
+            lender = lenders[key]
+            evaluations[key] = Evaluation(
+                lender.dataset, method, random_state=seed, beside=lender, quiet=quiet
+            )
+        yield evaluations[key].run(setting)[0]
 
 
 def _split_for(setting: Setting, splits: Mapping[str, Split], chosen: str | None) -> str:

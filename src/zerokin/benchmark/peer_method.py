@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.peer import Peer
-from zerokin.benchmark.peers.training_set import Samples, TrainingSet
+from zerokin.benchmark.peers.training_set import (
+    Samples,
+    TrainingSet,
+    finite_matrix,
+    scale_samples,
+)
 from zerokin.classifiers.hubness import mean_of_nearest
-from zerokin.features.scaler import unit_length
+from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.selection.method import (
     FEATURE_NORMALIZATIONS,
     HUB_NEIGHBORS,
@@ -58,12 +63,12 @@ class PeerMethod(Method):
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; those that differ in the hubness correction alone share the fit."""
-        run = data.memo
+        run = data.run
         for params in trials:
-            run.start_trial()
+            data.start_trial()
             normalizer, F, means = data.scale_features(params["feature_scaling"])
             Z = run(normalize_semantics, data.semantics, data.labels, params["semantics"])
-            samples = run(Samples.from_arrays, F, data.labels)
+            samples = data.common(Samples.from_arrays, F, data.labels)
             training = run(TrainingSet.with_semantics, samples, Z, data.random_state)
             chosen = {name: params[name] for name in self.peer.grid}
             fitted = run(fit_peer, self.peer, training, Z, **chosen)
@@ -75,12 +80,13 @@ class PeerMethod(Method):
 
             def scores(
                 features: NDArray[Any],
-                normalizer: Any = normalizer,
+                normalizer: FeatureScaler = normalizer,
+                samples: Samples = samples,
                 fitted: Peer = fitted,
                 penalties: NDArray[np.float64] = penalties,
             ) -> NDArray[np.float64]:
-                scaled = data.scale_samples(normalizer, features, "euclidean")
-                corrected: NDArray[np.float64] = run(score_samples, fitted, scaled) - penalties
+                F = run(scale_samples_of, data, normalizer, features, samples)
+                corrected: NDArray[np.float64] = run(score_samples, fitted, F) - penalties
                 return corrected
 
             yield scores
@@ -103,9 +109,17 @@ def fit_peer(
     return peer(**chosen).fit_on(training, Z)
 
 
-def score_samples(fitted: Peer, F: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the scores (n, C) of samples (n, d_f)."""
-    return fitted.scores(F)
+def scale_samples_of(
+    data: TrainingData, normalizer: FeatureScaler, features: NDArray[Any], samples: Samples
+) -> NDArray[np.float64]:
+    """Return raw features (n, d_f), normalized and scaled as the training samples of a peer."""
+    scaled = data.scale_samples(normalizer, features, "euclidean")
+    return scale_samples(finite_matrix(scaled, "F"), samples.feature_scale)
+
+
+def score_samples(fitted: Peer, F: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scores (n, C) of scaled samples (n, d_f)."""
+    return fitted.scores_of_scaled(F)
 
 
 def score_means(fitted: Peer, means: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,8 +13,8 @@ from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput
 from zerokin.metrics.accuracy import hit_at, per_class_top1, top1
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
-from zerokin.selection.class_fold_search import ClassFoldSearch
-from zerokin.selection.method import Method, Scorer, TrainingData, scores_among
+from zerokin.selection.class_fold_search import ClassFold, ClassFoldSearch
+from zerokin.selection.method import Method, Scorer, scores_among
 from zerokin.selection.staged_search import Goal, Selection
 
 Setting = Literal["standard", "pure", "generalized"]
@@ -54,6 +54,9 @@ class Evaluation:
         Seed.
     search
         What chooses, prepared with its folds; by default the folds of the data set do.
+    beside
+        The evaluation of another method on the same data set and seed: features are read, scaled
+        and factored once for both.
     quiet
         Show no progress.
     """
@@ -65,6 +68,7 @@ class Evaluation:
         *,
         random_state: int = 0,
         search: ClassFoldSearch | None = None,
+        beside: Evaluation | None = None,
         quiet: bool = False,
     ) -> None:
         self.dataset = dataset
@@ -72,7 +76,11 @@ class Evaluation:
         self.random_state = random_state
         self.search = search or ClassFoldSearch(
             method, random_state=random_state, quiet=quiet
-        ).prepare(dataset)
+        ).prepare(dataset, beside=None if beside is None else beside.search)
+        # What was chosen is fitted and tested on the whole data set as on a fold.
+        self.whole = (
+            ClassFold(dataset, random_state) if beside is None else beside.whole.for_method()
+        )
 
     def run(self, setting: Setting) -> tuple[Row, Selection]:
         """Choose, fit on all training samples, and measure once."""
@@ -96,9 +104,7 @@ class Evaluation:
         return row, chosen
 
     def _fitted(self, params: Any) -> Scorer:
-        train = self.dataset.split.train
-        data = TrainingData.from_dataset(self.dataset, train, self.random_state)
-        return next(iter(self.method.fit_many(data, [params])))
+        return next(iter(self.method.fit_many(self.whole.training, [params])))
 
     def _row(self, setting: Setting, chosen: Selection) -> Row:
         dataset = self.dataset
@@ -120,15 +126,13 @@ class Evaluation:
         )
 
     def _metrics(self, setting: Setting, scorer: Scorer, seen_penalty: float) -> dict[str, float]:
-        dataset, split = self.dataset, self.dataset.split
-        features = dataset.finite_features(split.test_unseen)
+        dataset = self.dataset
+        features, truth = self.whole.unseen
         scores = scorer(features)
-        truth = dataset.evaluation_labels(split.test_unseen)
         if setting == "generalized":
-            seen_scores = scorer(dataset.finite_features(split.test_seen))
-            seen_truth = dataset.evaluation_labels(split.test_seen)
+            seen = self.whole.seen
             curve = SeenUnseenCurve.from_scores(
-                seen_scores, seen_truth, scores, truth, split.unseen
+                scorer(seen.features), seen.truth, scores, truth, dataset.split.unseen
             )
             seen, unseen, harmonic = curve.at(seen_penalty)
             return {

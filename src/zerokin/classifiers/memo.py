@@ -5,13 +5,15 @@ A stage is a plain function. `run_stage` calls it; a `Memo` calls it once for th
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
+
+Key = tuple[Any, ...]
 
 PLAIN = (str, int, float, bool, type(None))
 MAX_BYTES = 2**29
@@ -63,7 +65,8 @@ class Memo:
         self.max_bytes = max_bytes
         self.nbytes = 0
         self._trial = 0
-        self._results: OrderedDict[tuple[Any, ...], _Result] = OrderedDict()
+        self._results: OrderedDict[Key, _Result] = OrderedDict()
+        self._made_of: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __call__(self, stage: Callable[P, Made], /, *args: P.args, **kwargs: P.kwargs) -> Made:
         """Return ``stage(*args, **kwargs)``, computed when it is first asked for."""
@@ -73,6 +76,8 @@ class Memo:
         if found is None:
             made = stage(*args, **kwargs)
             found = self._results[key] = _Result(made, count_bytes(made), self._trial)
+            for held in _held_by(key):
+                self._made_of[held].add(key)
             self.nbytes += found.nbytes
             self._drop_oldest()
         found.used = self._trial
@@ -102,14 +107,19 @@ class Memo:
                 return
             self._drop(key)
 
-    def _drop(self, key: tuple[Any, ...]) -> None:
+    def _drop(self, key: Key) -> None:
         """Drop a result, and those made of it."""
-        dropped = self._results.pop(key)
+        dropped = self._results.pop(key, None)
+        if dropped is None:
+            return
         self.nbytes -= dropped.nbytes
-        made_of_it = _as_key(dropped.value)
-        for other in [k for k in self._results if _mentions(k, made_of_it)]:
-            if other in self._results:
-                self._drop(other)
+        for held in _held_by(key):
+            self._made_of[held].discard(key)
+            if not self._made_of[held]:
+                del self._made_of[held]
+        # Those results hold on to this one: no other can have its place in memory.
+        for other in tuple(self._made_of.get(id(dropped.value), ())):
+            self._drop(other)
 
 
 @dataclass
@@ -142,10 +152,10 @@ def _as_key(value: Any) -> Any:
     return (type(value), value) if isinstance(value, PLAIN) else _Same(value)
 
 
-def _mentions(key: tuple[Any, ...], part: Any) -> bool:
-    if not isinstance(part, _Same):
-        return False
-    return any(part == (one[1] if isinstance(one, tuple) else one) for one in key[1:])
+def _held_by(key: Key) -> set[int]:
+    """Return the identities of the objects that a key holds, named arguments among them."""
+    parts = (one[1] if isinstance(one, tuple) else one for one in key[1:])
+    return {id(part.held) for part in parts if isinstance(part, _Same)}
 
 
 def count_bytes(value: Any) -> int:

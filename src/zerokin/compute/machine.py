@@ -37,14 +37,22 @@ def local_processes() -> int:
 
 
 def available_memory(device: torch.device) -> int:
-    """Return the bytes that a device, or the CPU's machine, has free: 4 GiB where none can tell.
+    """Return the bytes that a device, or the CPU's machine, has free: see `free_memory`.
 
-    Processes that `torchrun` started share the machine's memory, and have a GPU each.
+    Processes that `torchrun` started have a GPU each.
     """
     if device.type == "cuda":
         import torch
 
         return int(torch.cuda.mem_get_info(device)[0])
+    return free_memory()
+
+
+def free_memory() -> int:
+    """Return the bytes that the machine has free for this process: 4 GiB where none can tell.
+
+    Processes that `torchrun` started share them evenly.
+    """
     free = _free_memory(Path("/proc/meminfo"))
     within = _free_in_container(Path("/sys/fs/cgroup"))
     known = [amount for amount in (free, within) if amount is not None]

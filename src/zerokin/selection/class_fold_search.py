@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,21 +119,35 @@ class ClassFoldSearch:
         self.trials_ = list(chosen.trials)
         return self
 
-    def prepare(self, dataset: Dataset) -> ClassFoldSearch:
-        """Take the folds of a data set and forget all trials; nothing is tried yet."""
+    def prepare(
+        self, dataset: Dataset, *, beside: ClassFoldSearch | None = None
+    ) -> ClassFoldSearch:
+        """Take the folds of a data set and forget all trials; nothing is tried yet.
+
+        Parameters
+        ----------
+        dataset
+            Features and classes, with validation folds.
+        beside
+            A search prepared on the same data set and seed, whose folds this one shares: features
+            are read, scaled and factored once for both.
+        """
         check_parameters(self)
         check_arguments({"dataset": InstanceOf(Dataset, "a Dataset")}, dataset=dataset)
         refuse_without_folds(dataset)
-        folds = self.folds or validation_folds(dataset, seed=self.random_state)
         self.method = self._method()
         if self.space is None and has_few_classes(dataset):
             self.method = self.method.for_few_classes()
         self.tried: dict[Key, Trial] = {}
-        self._folds = [ClassFold(fold, self.random_state) for fold in folds]
+        if beside is None:
+            folds = self.folds or validation_folds(dataset, seed=self.random_state)
+            self._folds = [ClassFold(fold, self.random_state) for fold in folds]
+        else:
+            self._folds = [fold.for_method() for fold in beside._folds]
         version = dataset.split.folds_version
-        if len(folds) > len(dataset.split.folds):
+        if len(self._folds) > len(dataset.split.folds):
             version = f"{DRAWN} {self.random_state}"
-        self.described_folds = f"{len(folds)} ({version})"
+        self.described_folds = f"{len(self._folds)} ({version})"
         return self
 
     def choose(self, goal: Goal) -> Selection:
@@ -162,19 +176,19 @@ class ClassFoldSearch:
 
     def _measure(self, fold: ClassFold, trials: Sequence[Trial]) -> Iterator[Trial]:
         """Fit every trial on a fold and note what it reaches there."""
-        arrays = fold.arrays
-        scorers = self.method.fit_many(arrays.training, [trial.params for trial in trials])
+        unseen_classes, is_unseen = fold.dataset.unseen, fold.dataset.split.unseen
+        scorers = self.method.fit_many(fold.training, [trial.params for trial in trials])
         for trial, scorer in zip(trials, scorers, strict=True):
-            scores = scorer(arrays.unseen)
-            among = scores_among(scorer, arrays.unseen, arrays.unseen_classes, scores)
-            named = arrays.unseen_classes[among.argmax(axis=1)]
-            trial.unseen.append(per_class_top1(arrays.unseen_truth, named))
+            scores = scorer(fold.unseen.features)
+            among = scores_among(scorer, fold.unseen.features, unseen_classes, scores)
+            named = unseen_classes[among.argmax(axis=1)]
+            trial.unseen.append(per_class_top1(fold.unseen.truth, named))
             curve = SeenUnseenCurve.from_scores(
-                scorer(arrays.seen),
-                arrays.seen_truth,
+                scorer(fold.seen.features),
+                fold.seen.truth,
                 scores,
-                arrays.unseen_truth,
-                fold.dataset.split.unseen,
+                fold.unseen.truth,
+                is_unseen,
             )
             if trial.seen_penalties is None:
                 # The first fold sets the grid; the others are read at the same seen penalties.
@@ -195,36 +209,57 @@ def refuse_without_folds(dataset: Dataset) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class FoldArrays:
-    """What a fold lends for fitting and for scoring: the same arrays for all trials."""
+class HeldOut(NamedTuple):
+    """Samples that are held out: features (n, d_f), and their classes (n,)."""
 
-    training: TrainingData
-    unseen: NDArray[Any]
-    unseen_truth: NDArray[np.int64]
-    unseen_classes: NDArray[np.int64]
-    seen: NDArray[Any]
-    seen_truth: NDArray[np.int64]
+    features: NDArray[Any]
+    truth: NDArray[np.int64]
 
 
 class ClassFold:
-    """A fold's data set, whose features are read when they are first needed."""
+    """What a fold lends for fitting and for scoring: arrays that are read when first needed.
 
-    def __init__(self, dataset: Dataset, random_state: int) -> None:
-        self.dataset, self.random_state = dataset, random_state
-        self._arrays: FoldArrays | None = None
+    Parameters
+    ----------
+    dataset
+        The fold, or a whole data set: its split says what is held out.
+    random_state
+        Seed of methods that draw at random.
+    lender
+        The same fold, whose arrays this one uses with a memo of its own.
+    """
 
-    @property
-    def arrays(self) -> FoldArrays:
-        """Features, labels and classes of the fold."""
-        if self._arrays is None:
-            fold, split = self.dataset, self.dataset.split
-            self._arrays = FoldArrays(
-                TrainingData.from_dataset(fold, split.train, self.random_state),
-                fold.finite_features(split.test_unseen),
-                fold.evaluation_labels(split.test_unseen),
-                fold.unseen,
-                fold.finite_features(split.test_seen),
-                fold.evaluation_labels(split.test_seen),
-            )
-        return self._arrays
+    def __init__(
+        self, dataset: Dataset, random_state: int, *, lender: ClassFold | None = None
+    ) -> None:
+        self.dataset, self.random_state, self._lender = dataset, random_state, lender
+
+    def for_method(self) -> ClassFold:
+        """Return the same fold for the trials of another method."""
+        return ClassFold(self.dataset, self.random_state, lender=self)
+
+    @cached_property
+    def training(self) -> TrainingData:
+        """Features, labels and semantics to fit on."""
+        if self._lender is not None:
+            return self._lender.training.for_method()
+        return TrainingData.from_dataset(self.dataset, self.dataset.split.train, self.random_state)
+
+    @cached_property
+    def unseen(self) -> HeldOut:
+        """Samples of the classes that are held out."""
+        if self._lender is not None:
+            return self._lender.unseen
+        return self._held_out(self.dataset.split.test_unseen)
+
+    @cached_property
+    def seen(self) -> HeldOut:
+        """Samples that are held out of the other classes."""
+        if self._lender is not None:
+            return self._lender.seen
+        return self._held_out(self.dataset.split.test_seen)
+
+    def _held_out(self, samples: NDArray[np.int64]) -> HeldOut:
+        return HeldOut(
+            self.dataset.finite_features(samples), self.dataset.evaluation_labels(samples)
+        )

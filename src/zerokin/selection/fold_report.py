@@ -55,10 +55,10 @@ def report_on_folds(method: Method, folds: Sequence[ClassFold], best: Trial) -> 
     """Fit the best trial on every fold once more, and look at its answers."""
     accuracies, asked, named = [], set[str](), set[str]()
     for fold in folds:
-        arrays, split = fold.arrays, fold.dataset.split
-        scorer = next(iter(method.fit_many(arrays.training, [best.params])))
-        scores = [scorer(arrays.seen), scorer(arrays.unseen)]
-        truths = [arrays.seen_truth, arrays.unseen_truth]
+        split = fold.dataset.split
+        scorer = next(iter(method.fit_many(fold.training, [best.params])))
+        scores = [scorer(held_out.features) for held_out in (fold.seen, fold.unseen)]
+        truths = [fold.seen.truth, fold.unseen.truth]
         curve = SeenUnseenCurve.from_scores(
             scores[0], truths[0], scores[1], truths[1], split.unseen
         )

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.memo import Memo
 from zerokin.classifiers.nearness import Distance
-from zerokin.classifiers.stages import ScaledFeatures, TrainingSet, scale_features, scale_samples
+from zerokin.classifiers.stages import (
+    ScaledFeatures,
+    TrainingSet,
+    factor_features,
+    scale_features,
+    scale_samples,
+)
+from zerokin.compute.machine import free_memory
 from zerokin.data.dataset import Dataset
 from zerokin.features.scaler import FeatureScaler
+
+P = ParamSpec("P")
+Made = TypeVar("Made")
 
 Params = Mapping[str, Any]
 Scorer = Callable[[NDArray[Any]], NDArray[np.float64]]
@@ -31,8 +41,18 @@ FEATURE_NORMALIZATIONS = (
 )
 """Steps of `FeatureScaler` on offer to every method alike."""
 
+COMMON_STAGES = frozenset({scale_features, scale_samples, factor_features})
+"""Stages that take nothing from a method but its steps of `FeatureScaler`: methods share them."""
+
+COMMON_BYTES = 2**30
+
 HUB_WEIGHTS, HUB_NEIGHBORS = (0.0, 0.15, 0.25, 0.35), (1, 3, 5)
 """Of the hubness correction of scores, on offer to every method alike."""
+
+
+def _common_memo() -> Memo:
+    # A few folds and the whole data set have one each.
+    return Memo(min(COMMON_BYTES, free_memory() // 16))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +66,9 @@ class TrainingData:
     taxonomy: Sequence[Sequence[str | None]] | None = None
     """of all classes, where the data knows one: see `ClassHierarchy.from_taxonomy`"""
     memo: Memo = field(default_factory=Memo, repr=False)
-    """stages that were run on this data, for further trials"""
+    """stages that were run on this data, for further trials of a method"""
+    common: Memo = field(default_factory=_common_memo, repr=False)
+    """those that all methods share"""
 
     @classmethod
     def from_dataset(
@@ -70,6 +92,20 @@ class TrainingData:
             dataset.classes.taxonomy,
         )
 
+    def for_method(self) -> TrainingData:
+        """Return the same data for the trials of one method, beside those of others."""
+        return replace(self, memo=Memo(self.memo.max_bytes))
+
+    def start_trial(self) -> None:
+        """Say that a trial begins, and what earlier ones used may be dropped."""
+        self.memo.start_trial()
+        self.common.start_trial()
+
+    def run(self, stage: Callable[P, Made], /, *args: P.args, **kwargs: P.kwargs) -> Made:
+        """Return ``stage(*args, **kwargs)``, computed when it is first asked for."""
+        memo = self.common if stage in COMMON_STAGES else self.memo
+        return memo(stage, *args, **kwargs)
+
     @cached_property
     def training_set(self) -> TrainingSet:
         """The same for the stages of our method; classes are called by their row."""
@@ -78,13 +114,13 @@ class TrainingData:
 
     def scale_features(self, steps: str) -> ScaledFeatures:
         """Return the features scaled by these steps, and how."""
-        return self.memo(scale_features, self.features, self.labels, steps)
+        return self.run(scale_features, self.features, self.labels, steps)
 
     def scale_samples(
         self, normalizer: FeatureScaler, features: NDArray[Any], distance: Distance = "cosine"
     ) -> NDArray[Any]:
         """Return other features (n, d_f), scaled alike; for cosines, of unit length."""
-        return self.memo(scale_samples, normalizer, features, distance)
+        return self.run(scale_samples, normalizer, features, distance)
 
 
 def scores_among(

@@ -146,7 +146,7 @@ def fit_trial(
     estimator: type[ZeroShotClassifier] = ZeroShotClassifier,
 ) -> ZeroShotClassifier:
     """Return the classifier with these parameters, fitted with the memo of the data."""
-    data.memo.start_trial()
+    data.start_trial()
     given = dict(params)
     hierarchy = None
     if given["grouping"] == "taxonomy":
@@ -155,11 +155,11 @@ def fit_trial(
             raise InvalidInput(
                 "this data knows no taxonomy of its classes: use method ours, which clusters them"
             )
-        hierarchy = data.memo(ClassHierarchy.from_taxonomy, data.taxonomy)
+        hierarchy = data.run(ClassHierarchy.from_taxonomy, data.taxonomy)
     # The search reads the balance of seen and unseen classes off the scores without a penalty.
     model = estimator(**given, seen_penalty=0.0, random_state=data.random_state)
     check_parameters(model)
-    return model._fit(data.training_set, hierarchy, data.memo)
+    return model._fit(data.training_set, hierarchy, data.run)
 
 
 class ModelScorer:

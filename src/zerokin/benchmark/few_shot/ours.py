@@ -129,13 +129,13 @@ def _scorer(data: TrainingData, pool: NDArray[Any], params: Params) -> EpisodeSc
             "inference='paper' is not measured on episodes: use 'residual' or 'flat', or "
             "FewShotClassifier itself"
         )
-    run = data.memo
+    run = data.run
     projected = None
     if data.semantics.shape[1]:
         model = fit_trial(data, {name: params[name] for name in ZERO_SHOT_DEFAULTS})
         projected = model.prototypes_
     else:
-        run.start_trial()
+        data.start_trial()
     normalizer = data.scale_features(params["feature_scaling"]).normalizer
     F = data.scale_samples(normalizer, pool)
     base = data.scale_samples(normalizer, data.features)

@@ -35,7 +35,7 @@ class FewShotPeerMethod(FewShotMethod):
         """Learn with every trial, normalizing features once for each normalization in a row."""
         base: BaseClasses | None = None
         for params in trials:
-            data.memo.start_trial()
+            data.start_trial()
             if base is None or base.normalizer.steps != params["feature_scaling"]:
                 normalizer = data.scale_features(params["feature_scaling"]).normalizer
                 base = BaseClasses(data.features, data.labels, normalizer)

@@ -49,7 +49,7 @@ class ALE(Peer):
     n_epochs: Epochs = 20
 
     def learn(self, training: TrainingSet) -> None:
-        self.W_ = rank_by_gradients(
+        [self.map_] = rank_by_gradients(
             training,
             weighted_ranking,
             learning_rate=self.learning_rate,
@@ -58,7 +58,7 @@ class ALE(Peer):
         )
 
     def score(self, F: Array, Z: Array) -> Array:
-        return F @ self.W_ @ Z.T
+        return self.map_.bilinear(F, Z)
 
 
 def weighted_ranking(scores: Tensor, labels: Tensor) -> Tensor:

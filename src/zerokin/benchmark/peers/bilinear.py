@@ -7,12 +7,12 @@ highest of their scores counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
+from zerokin.benchmark.peers.semantic_map import SemanticMap
 from zerokin.benchmark.peers.training_set import TrainingSet
 from zerokin.parameters import Integer, Real
 
@@ -38,29 +38,9 @@ def rank_by_gradients(
     learning_rate: float,
     n_epochs: int,
     decay: float,
-) -> NDArray[np.float64]:
-    """Return W (d_f, d_z) after gradient descent from zero: see `rank_by_latent_maps`."""
-    found: NDArray[np.float64] = rank_by_latent_maps(
-        training,
-        gradient,
-        learning_rate=learning_rate,
-        n_epochs=n_epochs,
-        decay=decay,
-        n_maps=1,
-    )[0]
-    return found
-
-
-def rank_by_latent_maps(
-    training: TrainingSet,
-    gradient: RankingGradient,
-    *,
-    learning_rate: float,
-    n_epochs: int,
-    decay: float,
-    n_maps: int,
-) -> NDArray[np.float64]:
-    """Return maps W (K, d_f, d_z) after stochastic gradient descent.
+    n_maps: int = 1,
+) -> list[SemanticMap]:
+    """Return K maps W (d_f, d_z) after stochastic gradient descent.
 
     One map starts from zero, several start at random: equal ones would stay equal. They never leave
     the row space of S, so the descent runs in coordinates of it: the same numbers with p columns
@@ -83,9 +63,9 @@ def rank_by_latent_maps(
     """
     import torch
 
-    basis, coordinates = np.linalg.qr(training.S.T)  # S = coordinatesᵀ basisᵀ
+    coordinates, basis = training.row_space
     F = torch.from_numpy(np.ascontiguousarray(training.F, dtype=np.float32))
-    T = torch.from_numpy(coordinates.T.astype(np.float32))
+    T = torch.from_numpy(coordinates.astype(np.float32))
     labels = torch.from_numpy(training.labels)
     generator = torch.Generator().manual_seed(training.random_state)
     A = torch.zeros(n_maps, F.shape[1], T.shape[1])
@@ -93,6 +73,7 @@ def rank_by_latent_maps(
         drawn = torch.randn(n_maps, F.shape[1], len(basis), generator=generator)
         A = START * drawn @ torch.from_numpy(basis.astype(np.float32))
     velocity = torch.zeros_like(A)
+    each = torch.arange(n_maps)[:, None, None]
     n_steps = n_epochs * -(-len(F) // BATCH)
     step = 0
     for _ in range(n_epochs):
@@ -101,13 +82,12 @@ def rank_by_latent_maps(
             f = F[batch]
             scores, chosen = (f @ A @ T.T).max(dim=0)
             residual = gradient(scores, labels[batch])
-            shares = residual * (chosen == torch.arange(n_maps)[:, None, None])
-            slope = f.T @ (shares @ T) / len(batch) + decay * A
-            velocity = MOMENTUM * velocity + slope
-            A = A - learning_rate * (1 - step / n_steps) * velocity
+            shares = residual * (chosen == each)
+            slope = (f.T @ (shares @ T)).div_(len(batch)).add_(decay * A)
+            velocity.mul_(MOMENTUM).add_(slope)
+            A -= learning_rate * (1 - step / n_steps) * velocity
             step += 1
-    W: NDArray[np.float64] = A.double().numpy() @ basis.T
-    return W
+    return [SemanticMap(W, basis) for W in A.double().numpy()]
 
 
 def violations(scores: Tensor, labels: Tensor, margin: float) -> Tensor:
@@ -120,3 +100,16 @@ def violations(scores: Tensor, labels: Tensor, margin: float) -> Tensor:
 def against_right(weights: Tensor, labels: Tensor) -> Tensor:
     """Return the gradient of Σ weights · (wrong score − right score): (B, p)."""
     return weights.scatter_add(1, labels[:, None], -weights.sum(dim=1, keepdim=True))
+
+
+def add_decay(weights: Sequence[Tensor], decay: float) -> None:
+    """Add the gradient of decay · Σ‖W‖² to those that weights have: less work than through a loss.
+
+    It comes to the same numbers, bit by bit.
+    """
+    import torch
+
+    with torch.no_grad():
+        for weight in weights:
+            assert weight.grad is not None
+            weight.grad.add_((2 * weight).mul_(decay))

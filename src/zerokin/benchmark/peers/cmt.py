@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from zerokin.benchmark.peers.bilinear import BATCH, Epochs
+from zerokin.benchmark.peers.bilinear import BATCH, Epochs, add_decay
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
@@ -71,9 +71,9 @@ class CMT(Peer):
                 W1, W2 = weights
                 placed = torch.tanh(F[batch] @ W1) @ W2
                 misfit = ((placed - targets[labels[batch]]) ** 2).mean()
-                loss = misfit + self.decay * ((W1**2).sum() + (W2**2).sum())
                 optimizer.zero_grad()
-                loss.backward()
+                misfit.backward()
+                add_decay([W1, W2], self.decay)
                 optimizer.step()
                 schedule.step()
         self.weights_ = [weight.detach().double().numpy() for weight in weights]

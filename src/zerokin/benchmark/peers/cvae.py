@@ -60,6 +60,7 @@ class CVAE(GenerativePeer):
         "variance": (0.3, 1.0),
         "ridge": (0.1, 0.3, 1.0),
     }
+    generator_ignores: ClassVar[tuple[str, ...]] = ("ridge",)
     learning_rate: Annotated[float, Real(0, 10, closed="right")] = 1e-3
     variance: Annotated[float, Real(0, 1e6, closed="right")] = 1.0
     n_hidden: Width = 256

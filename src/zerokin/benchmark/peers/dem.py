@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from zerokin.benchmark.peers.bilinear import add_decay
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
@@ -73,9 +74,9 @@ class DEM(Peer):
             W1, b1, W2, b2 = weights
             placed = torch.relu(S @ W1 + b1) @ W2 + b2
             misfit = (shares * (placed - targets) ** 2).sum() / d_f
-            loss = misfit + self.decay * ((W1**2).sum() + (W2**2).sum())
             optimizer.zero_grad()
-            loss.backward()
+            misfit.backward()
+            add_decay([W1, W2], self.decay)
             optimizer.step()
             schedule.step()
         self.weights_ = [weight.detach().double().numpy() for weight in weights]

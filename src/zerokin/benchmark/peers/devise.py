@@ -18,7 +18,6 @@ from zerokin.benchmark.peers.bilinear import (
 )
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
-from zerokin.classifiers.nearest_prototype import cosine_scores
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,7 +51,7 @@ class DeViSE(Peer):
 
     def learn(self, training: TrainingSet) -> None:
         unit = training.S / np.linalg.norm(training.S, axis=1, keepdims=True)
-        self.W_ = rank_by_gradients(
+        [self.map_] = rank_by_gradients(
             replace(training, S=unit),
             hinge_rank,
             learning_rate=self.learning_rate,
@@ -61,7 +60,7 @@ class DeViSE(Peer):
         )
 
     def score(self, F: Array, Z: Array) -> Array:
-        return cosine_scores(F @ self.W_, Z)
+        return self.map_.cosines_of_semantics(F, Z)
 
 
 def hinge_rank(scores: Tensor, labels: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
+from zerokin.benchmark.peers.semantic_map import SemanticMap
 from zerokin.benchmark.peers.training_set import Array, TrainingSet, gram, symmetric_spectrum
 
 
@@ -41,9 +42,13 @@ class ESZSL(Peer):
 
     def learn(self, training: TrainingSet) -> None:
         eigenvalues, U = training.spectrum
-        strengths, V = training.once("SᵀS", lambda: symmetric_spectrum(gram(training.S)))
-        rotated = training.once("UᵀFᵀYSV", lambda: U.T @ training.class_sums.T @ (training.S @ V))
-        self.V_ = U @ (rotated / (eigenvalues + self.gamma)[:, None] / (strengths + self.lam)) @ V.T
+        coordinates, basis = training.row_space
+        strengths, V = training.once("SᵀS", lambda: symmetric_spectrum(gram(coordinates)))
+        rotated = training.once(
+            "UᵀFᵀYSV", lambda: U.T @ (training.class_sums.T @ (coordinates @ V))
+        )
+        shrunk = rotated / (eigenvalues + self.gamma)[:, None] / (strengths + self.lam)
+        self.map_ = SemanticMap(U @ (shrunk @ V.T), basis)
 
     def score(self, F: Array, Z: Array) -> Array:
-        return F @ self.V_ @ Z.T
+        return self.map_.bilinear(F, Z)

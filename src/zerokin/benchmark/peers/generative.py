@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,9 @@ class GenerativePeer(Peer):
         Weight of ‖W‖²/2 beside the summed cross-entropy of a softmax regression.
     """
 
+    generator_ignores: ClassVar[tuple[str, ...]] = ()
+    """Hyper-parameters that make no difference to the generator: their values share one."""
+
     n_noise: Width = 50
     n_generated: Count = 50
     ridge: RidgeWeight = 0.3
@@ -68,16 +71,27 @@ class GenerativePeer(Peer):
         """
 
     def learn(self, training: TrainingSet) -> None:
+        self.training_ = training
+        self._key = tuple(
+            getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in self.generator_ignores
+        )
+        self.generator_, self.noise_ = training.once(
+            ("generator", *self._key), lambda: self._learn_generator(training)
+        )
+        self.classifier_: tuple[Array, Array] | None = None
+
+    def _learn_generator(self, training: TrainingSet) -> tuple[Layers, Tensor]:
+        """Return the generator's layers, and the noise that it makes features of."""
         import torch
 
         F = torch.from_numpy(training.F * training.F.shape[1] ** 0.5).float()
         S = torch.from_numpy(training.S * training.S.shape[1] ** 0.5).float()[training.labels]
         draw = torch.Generator().manual_seed(training.random_state)
-        self.training_ = training
         layers = self.train_generator(F, S, draw)
-        self.generator_ = [(W.detach(), b.detach()) for W, b in layers]
-        self.noise_ = torch.randn(self.n_generated, self.n_noise, generator=draw)
-        self.classifier_: tuple[Array, Array] | None = None
+        noise = torch.randn(self.n_generated, self.n_noise, generator=draw)
+        return [(W.detach(), b.detach()) for W, b in layers], noise
 
     def generate(self, S: Array) -> Array:
         """Return ``n_generated`` features of each class (k, n, d_f), scaled as those of training.
@@ -96,7 +110,10 @@ class GenerativePeer(Peer):
 
     def score(self, F: Array, Z: Array) -> Array:
         if self.classifier_ is None:
-            self.classifier_ = softmax_regression(self.samples_of_all(Z), self.ridge, tol=TOLERANCE)
+            samples = self.training_.once(
+                ("samples of all", *self._key, Z.tobytes()), lambda: self.samples_of_all(Z)
+            )
+            self.classifier_ = softmax_regression(samples, self.ridge, tol=TOLERANCE)
         W, b = self.classifier_
         scores: Array = F @ W + b
         return scores

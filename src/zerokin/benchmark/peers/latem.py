@@ -13,7 +13,7 @@ from zerokin.benchmark.peers.bilinear import (
     Epochs,
     LearningRate,
     against_right,
-    rank_by_latent_maps,
+    rank_by_gradients,
     violations,
 )
 from zerokin.benchmark.peers.peer import Peer
@@ -55,7 +55,7 @@ class LatEm(Peer):
     n_epochs: Epochs = 20
 
     def learn(self, training: TrainingSet) -> None:
-        self.W_ = rank_by_latent_maps(
+        self.maps_ = rank_by_gradients(
             training,
             mean_hinge,
             learning_rate=self.learning_rate,
@@ -65,7 +65,7 @@ class LatEm(Peer):
         )
 
     def score(self, F: Array, Z: Array) -> Array:
-        scores: Array = np.max([F @ W @ Z.T for W in self.W_], axis=0)
+        scores: Array = np.max([one.bilinear(F, Z) for one in self.maps_], axis=0)
         return scores
 
 

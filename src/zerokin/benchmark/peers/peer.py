@@ -11,7 +11,13 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.benchmark.peers.training_set import Array, Labels, TrainingSet, finite_matrix
+from zerokin.benchmark.peers.training_set import (
+    Array,
+    Labels,
+    TrainingSet,
+    finite_matrix,
+    scale_samples,
+)
 from zerokin.classifiers.finite_scores import finite_scores
 from zerokin.declared import Declared
 from zerokin.errors import InvalidInput
@@ -87,7 +93,10 @@ class Peer(Declared, ABC):
                 f"F has {F.shape[1]} columns, but {self.name} was fitted on "
                 f"{self._training_shape[1]}"
             )
-        scaled = F.astype(np.float64) / self._feature_scale
+        return self.scores_of_scaled(scale_samples(F, self._feature_scale))
+
+    def scores_of_scaled(self, scaled: Array) -> NDArray[np.float64]:
+        """Return the scores (N, C) of samples (N, d_f) that `scale_samples` scaled."""
         with np.errstate(over="ignore", invalid="ignore"):  # said in one line below
             scores = np.asarray(self.score(scaled, self._Z), dtype=np.float64)
         hint = f"look at the features' scale and the hyper-parameters of {self.name}"

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from zerokin.benchmark.peers.distances import cosines
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
+from zerokin.benchmark.peers.semantic_map import SemanticMap
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
-from zerokin.classifiers.nearest_prototype import cosine_scores
 
 
 @dataclass
@@ -33,11 +34,12 @@ class Ridge(Peer):
 
     def learn(self, training: TrainingSet) -> None:
         eigenvalues, U = training.spectrum
-        rotated = training.once("UᵀFᵀE", lambda: U.T @ training.class_sums.T @ training.S)
-        self.W_ = U @ (rotated / (eigenvalues + self.gamma)[:, None])
+        coordinates, basis = training.row_space
+        rotated = training.once("UᵀFᵀE", lambda: U.T @ (training.class_sums.T @ coordinates))
+        self.map_ = SemanticMap(U @ (rotated / (eigenvalues + self.gamma)[:, None]), basis)
 
     def score(self, F: Array, Z: Array) -> Array:
-        return cosine_scores(F @ self.W_, Z)
+        return self.map_.cosines_of_semantics(F, Z)
 
 
 @dataclass
@@ -66,4 +68,4 @@ class RidgeSemanticsToFeatures(Peer):
         self.V_ = np.linalg.solve(EtE + self.gamma * np.eye(S.shape[1]), S.T @ training.class_sums)
 
     def score(self, F: Array, Z: Array) -> Array:
-        return cosine_scores(F, Z @ self.V_)
+        return cosines(F, Z @ self.V_)

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
+from zerokin.benchmark.peers.semantic_map import SemanticMap
 from zerokin.benchmark.peers.training_set import Array, TrainingSet, gram, symmetric_spectrum
-from zerokin.classifiers.nearest_prototype import cosine_scores
 
 
 @dataclass
@@ -41,16 +41,18 @@ class SAE(Peer):
     def learn(self, training: TrainingSet) -> None:
         strengths, V = training.once("EᵀE", lambda: _semantic_spectrum(training))
         eigenvalues, U = training.spectrum
-        rotated = training.once("UᵀFᵀEV", lambda: U.T @ training.class_sums.T @ (training.S @ V))
+        coordinates, basis = training.row_space
+        rotated = training.once("UᵀFᵀEV", lambda: U.T @ (training.class_sums.T @ (coordinates @ V)))
         divisor = self.lam * eigenvalues[:, None] + strengths
         # Directions that neither F nor E has carry nothing but rounding.
         nothing = divisor <= divisor.max() * len(U) * np.finfo(np.float64).eps
         solved = np.where(nothing, 0, (1 + self.lam) * rotated / np.where(nothing, 1, divisor))
-        self.W_ = U @ solved @ V.T
+        self.map_ = SemanticMap(U @ (solved @ V.T), basis)
 
 
 def _semantic_spectrum(training: TrainingSet) -> tuple[Array, Array]:
-    return symmetric_spectrum(gram(training.S * np.sqrt(training.counts)[:, None]))
+    coordinates, _ = training.row_space
+    return symmetric_spectrum(gram(coordinates * np.sqrt(training.counts)[:, None]))
 
 
 @dataclass
@@ -60,7 +62,7 @@ class SAEFeaturesToSemantics(SAE):
     name: ClassVar[str] = "sae-f2s"
 
     def score(self, F: Array, Z: Array) -> Array:
-        return cosine_scores(F @ self.W_, Z)
+        return self.map_.cosines_of_semantics(F, Z)
 
 
 @dataclass
@@ -70,4 +72,4 @@ class SAESemanticsToFeatures(SAE):
     name: ClassVar[str] = "sae-s2f"
 
     def score(self, F: Array, Z: Array) -> Array:
-        return cosine_scores(F, Z @ self.W_.T)
+        return self.map_.cosines_of_features(F, Z)

@@ -48,7 +48,7 @@ class SJE(Peer):
     n_epochs: Epochs = 20
 
     def learn(self, training: TrainingSet) -> None:
-        self.W_ = rank_by_gradients(
+        [self.map_] = rank_by_gradients(
             training,
             structured_hinge,
             learning_rate=self.learning_rate,
@@ -57,7 +57,7 @@ class SJE(Peer):
         )
 
     def score(self, F: Array, Z: Array) -> Array:
-        return F @ self.W_ @ Z.T
+        return self.map_.bilinear(F, Z)
 
 
 def structured_hinge(scores: Tensor, labels: Tensor) -> Tensor:

@@ -83,9 +83,14 @@ class Samples(Shared):
         return np.add.reduceat(self.F[order].astype(np.float64), starts, axis=0)
 
     @cached_property
+    def gram(self) -> NDArray[np.float64]:
+        """FᵀF, (d_f, d_f)."""
+        return gram(self.F)
+
+    @cached_property
     def spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Eigenvalues (d_f,) and eigenvectors (d_f, d_f) of FᵀF."""
-        return symmetric_spectrum(gram(self.F))
+        return symmetric_spectrum(self.gram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +144,15 @@ class TrainingSet(Shared):
         scale = root_mean_square(Z[seen])
         return cls(samples, Z[seen].astype(np.float64) / scale, scale, int(random_state))
 
+    @cached_property
+    def row_space(self) -> tuple[Array, Array]:
+        """Coordinates (p, r) of S in the space that its rows span, and its basis B (d_z, r).
+
+        S = coordinates Bᵀ, with r the smaller one of p and d_z.
+        """
+        basis, coordinates = np.linalg.qr(self.S.T)
+        return coordinates.T, basis
+
     @property
     def F(self) -> Array:
         """(N, d_f) features of the training samples, scaled."""
@@ -191,6 +205,12 @@ def finite_matrix(values: Array, name: str) -> Array:
             f"{unfit.argmax()}: drop or fill such values first"
         )
     return refuse_too_large(matrix, name)
+
+
+def scale_samples(F: Array, feature_scale: float) -> NDArray[np.float64]:
+    """Return new samples (n, d_f) as training samples are scaled, in float64."""
+    scaled: NDArray[np.float64] = F.astype(np.float64) / feature_scale
+    return scaled
 
 
 def root_mean_square(rows: Array) -> float:
