@@ -92,6 +92,15 @@ def function_of(config: dict, element: str) -> tuple[int, int]:
     raise AssertionError(element)
 
 
+def call_of(config: dict, element: str, value) -> tuple[int, list]:
+    """Return a call with a value for an element, and what the page has for the others."""
+    parts = {part["id"]: part["props"] for part in config["components"]}
+    number, _ = function_of(config, element)
+    inputs = next(call["inputs"] for call in config["dependencies"] if call["id"] == number)
+    own = (parts[one] for one in inputs)
+    return number, [value if one.get("elem_id") == element else one.get("value") for one in own]
+
+
 def file_data(path: str, **more) -> dict:
     """Return what stands for a file in a call."""
     return {"path": path, "meta": {"_type": "gradio.FileData"}, **more}

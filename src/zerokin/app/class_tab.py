@@ -16,14 +16,14 @@ from zerokin.app.feature_uploads import uploaded_features
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths
-from zerokin.app.values import take_value
+from zerokin.app.values import ClassList
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.recognizer.class_notes import class_notes
 
 
 def added(
     service: Service,
-    name: str,
+    name: str | None,
     *,
     attributes: Mapping[str, float] | None = None,
     text: str | None = None,
@@ -31,14 +31,18 @@ def added(
     paths: Sequence[str] | None = None,
 ) -> str:
     """Add a class, or uploaded examples to one, and return the HTML that says so."""
-    before, called = service.recognizer.classes, name.strip()
+    before, called = service.recognizer.classes, (name or "").strip()
     told = any((attributes or {}).values()) or text or vector
     if paths and (called in before.names or not told):
         attributes = text = vector = None  # examples alone
     try:
         numbers = None if vector is None else parsed_vector(vector)
         count = service.add_class(
-            name, attributes=attributes, text=text, vector=numbers, **_examples(service, paths)
+            name or "",
+            attributes=attributes,
+            text=text,
+            vector=numbers,
+            **_examples(service, paths),
         )
     except ZerokinError as error:
         return note_html(one_line(error), kind="bad")
@@ -95,12 +99,12 @@ def removable(service: Service) -> list[str]:
     return [name for name, seen in zip(known.classes.names, known.seen, strict=True) if not seen]
 
 
-def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
+def class_tab(service: Service) -> tuple[gr.HTML, list[ClassList]]:
     """Lay the tab out; return what changes when classes do, and the lists to bring up to date."""
     if service.read_only:
         gr.HTML(note_html("This server is read-only: classes cannot be added or removed."))
     kind = known_by(service.recognizer.classes)
-    lists: list[gr.Dropdown] = []
+    lists: list[ClassList] = []
     with gr.Row():
         with gr.Column(scale=3, min_width=240):
             name = gr.Textbox(label="Name of the new class", elem_id="new-name", max_lines=1)
@@ -115,14 +119,13 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
             add.render()
             done.render()
         with gr.Column(scale=2, min_width=240):
-            gone = gr.Dropdown(
+            gone = ClassList(
                 removable(service),
                 value=None,
                 label="Forget a class",
                 info="Only classes without training images can be forgotten.",
                 elem_id="forget-name",
             )
-            take_value(gone)
             forget = gr.Button("Forget it", elem_id="forget", interactive=not service.read_only)
     lists.append(gone)
     forget.click(lambda one: removed(service, one), gone, done, api_visibility="private")
@@ -149,23 +152,23 @@ def _words(service: Service, kind: str, name: Any, examples: Any, add: Any, done
     }[kind]
     words = gr.Textbox(label=asked[0], info=asked[1], lines=4, elem_id="new-words")
 
-    def from_words(given: str, paths: list[str] | None, description: str) -> str:
-        return added(service, given, paths=paths, **{kind: description})  # type: ignore[arg-type]
+    def from_words(given: str | None, paths: list[str] | None, description: str | None) -> str:
+        told: dict[str, Any] = {kind: description or ""}
+        return added(service, given, paths=paths, **told)
 
     add.click(from_words, [name, examples, words], done, api_visibility="private")
 
 
-def _attributes(service: Service, name: Any, examples: Any, add: Any, done: Any) -> gr.Dropdown:
+def _attributes(service: Service, name: Any, examples: Any, add: Any, done: Any) -> ClassList:
     known = service.recognizer
     names = list(known.classes.attribute_names or ())
-    like = gr.Dropdown(
+    like = ClassList(
         list(known.classes.names),
         value=None,
         label="Start from a class that is like it",
         info="Its attributes are taken; what sets it apart comes first. Without one all are 0.",
         elem_id="like",
     )
-    take_value(like)
     editor = attribute_editor(known)
 
     def start(one: str | None) -> list[float]:
@@ -173,7 +176,7 @@ def _attributes(service: Service, name: Any, examples: Any, add: Any, done: Any)
         there = one if one in known.classes.names else None
         return list(attribute_values(known, there).values())
 
-    def from_sliders(given: str, paths: list[str] | None, values: list[float]) -> str:
+    def from_sliders(given: str | None, paths: list[str] | None, values: list[float]) -> str:
         try:
             own = edited_attributes(names, values)
         except ZerokinError as error:

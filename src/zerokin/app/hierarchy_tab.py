@@ -10,7 +10,7 @@ from zerokin.app.names import as_html
 from zerokin.app.service import Service
 from zerokin.app.style import SEEN_MARK, UNSEEN_MARK
 from zerokin.app.sunburst import sunburst
-from zerokin.app.values import take_value
+from zerokin.app.values import ClassList
 from zerokin.report.figures import PALE_SEEN, PALE_SHARED, PALE_UNSEEN, SEEN, UNSEEN
 
 LEGEND = "".join(
@@ -47,16 +47,15 @@ def shown_hierarchy(service: Service, name: str | None) -> tuple[object, str]:
     return sunburst(known, found), path_html(service, found)
 
 
-def hierarchy_tab(service: Service) -> tuple[gr.Dropdown, gr.Plot, gr.HTML]:
+def hierarchy_tab(service: Service) -> tuple[ClassList, gr.Plot, gr.HTML]:
     """Lay the tab out."""
-    search = gr.Dropdown(
+    search = ClassList(
         list(service.recognizer.classes.names),
         value=None,
         label="Find a class",
         info="Type a part of its name. A click on a ring goes into it, one on the center back.",
         elem_id="search",
     )
-    take_value(search)
     path = gr.HTML(path_html(service, None), elem_id="path")
     rings = gr.Plot(show_label=False, container=False, elem_id="rings")
     search.change(

@@ -46,13 +46,11 @@ def value_range(component: Any) -> Range:
             return Optional(Real(component.minimum, component.maximum))
         case gr.Radio():
             return OneOf([value for _, value in component.choices])
-        case gr.Dropdown():
+        case gr.Dropdown() | gr.Textbox():
             # Which classes there are may have changed since the page was loaded.
             return Optional(InstanceOf(str, "a text"))
         case gr.HTML():
             return Several(Real())
-        case gr.Textbox():
-            return InstanceOf(str, "a text")
     raise TypeError(f"no range for values of {component!r}")
 
 
@@ -64,9 +62,14 @@ def call_ranges(blocks: gr.Blocks) -> CallRanges:
     }
 
 
-def take_value(dropdown: gr.Dropdown) -> None:
-    """Have a drop-down list hand over what was chosen, though it may be gone meanwhile.
+class ClassList(gr.Dropdown):
+    """A drop-down list that hands over what was chosen, though it may be gone meanwhile.
 
-    By itself it would refuse, with a trace, what is not among the choices that it was last given.
+    Gradio's own refuses, with a trace, what is not among the choices that the page was sent last.
     """
-    dropdown.preprocess = lambda payload: payload
+
+    is_template = True  # to a browser it is a Dropdown
+
+    def preprocess(self, payload: Any) -> Any:
+        """Return what was chosen; `value_range` has held it to a text."""
+        return payload
