@@ -13,7 +13,6 @@ from zerokin.report.figures import SEEN, UNSEEN
 FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif")
 MONO = ("ui-monospace", "Menlo", "Consolas", "monospace")
 SEEN_MARK, UNSEEN_MARK = "●", "★"  # the same however they are turned
-RINGS_HEIGHT = 640  # in pixels; on a phone what is empty above and below is cut off
 STRIPES = f"repeating-linear-gradient(135deg, {UNSEEN} 0 5px, #FFFFFF99 5px 7px), {UNSEEN}"
 
 
@@ -86,6 +85,7 @@ CSS = f"""
   border-color: var(--border-color-primary) !important; }}
 .zk-button, a.zk-button {{ display: inline-block; padding: .5rem 1rem; border-radius: 6px;
   background: {SEEN}; color: white !important; text-decoration: none !important; }}
+#rings .js-plotly-plot {{ height: min(640px, 92vw); }}
 .zk-entry {{ white-space: nowrap; margin-right: .9rem; }}
 .zk-swatch {{ display: inline-block; width: .8rem; height: .8rem; border-radius: 3px;
   margin-right: .3rem; vertical-align: -1px; }}
@@ -110,8 +110,6 @@ CSS = f"""
 .zk-attributes li[hidden] {{ display: none; }}
 .zk-attributes label {{ overflow-wrap: anywhere; }}
 @media (max-width: 640px) {{
-  #rings .svg-container {{ height: 100vw !important; overflow: hidden; }}
-  #rings .svg-container > * {{ transform: translateY(calc(50vw - {RINGS_HEIGHT // 2}px)); }}
   .zk-role {{ width: 4.7rem; font-size: .8rem; }}
   .zk-number {{ width: 3.4rem; }}
   .zk-attributes {{ max-height: 60vh; }}

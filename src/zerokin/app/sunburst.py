@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from zerokin.app.style import RINGS_HEIGHT, UNSEEN_MARK
+from zerokin.app.style import UNSEEN_MARK
 from zerokin.recognizer import Recognizer
 from zerokin.report.contrast import text_color_on
 from zerokin.report.figures import (
@@ -75,7 +75,7 @@ def sunburst(recognizer: Recognizer, found: str | None = None) -> go.Figure:
     )
     figure.update_layout(
         margin={"l": 4, "r": 4, "t": 4, "b": 4},
-        height=RINGS_HEIGHT,
+        autosize=True,  # the style says how high
         paper_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "size": 13},
     )
