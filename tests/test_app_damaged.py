@@ -9,7 +9,9 @@ import pytest
 
 pytest.importorskip("gradio")
 pytest.importorskip("plotly")
-httpx = pytest.importorskip("httpx")
+pytest.importorskip("httpx")
+
+import httpx
 
 from served import bundle, test_images, zerokin
 from zerokin.app.application import create_app

@@ -13,8 +13,8 @@ pytest.importorskip("plotly")
 
 from served import bundle, test_images
 from zerokin.app.answer_html import answer_html, percent
-from zerokin.app.batch_tab import named_batch
 from zerokin.app.attribute_editor import attribute_values, edited_attributes
+from zerokin.app.batch_tab import named_batch
 from zerokin.app.class_tab import added, removed
 from zerokin.app.hedging import accepted_risk
 from zerokin.app.hierarchy_tab import path_html
@@ -220,7 +220,9 @@ def test_seen_and_unseen_are_told_by_words_and_marks(service):
         said = Text(path_html(service, name)).text
         assert said.endswith(f"{name} {'●seen' if seen else '★never seen'}")
     part = sunburst(known).data[0]
-    told = dict(zip(part.ids, zip(part.labels, part.marker.pattern.shape, strict=True), strict=True))
+    told = dict(
+        zip(part.ids, zip(part.labels, part.marker.pattern.shape, strict=True), strict=True)
+    )
     for i, seen in enumerate(known.seen):
         label, shape = told[f"0.{i}"]
         assert label.startswith("★ ") is not bool(seen)

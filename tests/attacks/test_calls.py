@@ -40,7 +40,7 @@ def outcome(visitor, number, data, session):
     """Make a call; where it is taken, wait for what comes of it."""
     status, _, content = visitor.call(number, data, session=session)
     if status == 200:
-        told = visitor.result(session).decode()
+        told = visitor.result(session, seconds=120).decode()
         assert "process_completed" in told
         return status, told
     assert status in (400, 403), (status, content)

@@ -60,9 +60,10 @@ class Visitor:
         body = {"data": data, "fn_index": number, "trigger_id": None, "session_hash": session}
         return self.ask("POST", "/gradio_api/queue/join", json.dumps(body | more).encode())
 
-    def result(self, session=HASH) -> bytes:
+    def result(self, session=HASH, seconds=30) -> bytes:
         """Return everything that is told of a session's calls."""
-        return self.ask("GET", f"/gradio_api/queue/data?session_hash={session}")[2]
+        path = f"/gradio_api/queue/data?session_hash={session}"
+        return self.ask("GET", path, seconds=seconds)[2]
 
     def well(self) -> bool:
         """Tell whether the server answers others."""

@@ -22,7 +22,8 @@ CONTRASTS = """() => {
     const [r, g, b, a = 1] = color.match(/[\\d.]+/g).map(Number);
     return [r, g, b, a];
   };
-  const over = (top, below) => top.slice(0, 3).map((one, i) => one * top[3] + below[i] * (1 - top[3]));
+  const over = (top, below) =>
+    top.slice(0, 3).map((one, i) => one * top[3] + below[i] * (1 - top[3]));
   const light = (color) => {
     const [r, g, b] = color.map((one) => one / 255)
       .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
@@ -42,7 +43,8 @@ CONTRASTS = """() => {
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
     const text = walker.currentNode.textContent.trim();
-    if (!text || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const shown = { visibilityProperty: true, opacityProperty: true };
+    if (!text || !element.checkVisibility(shown)) continue;
     if (element.closest("svg, script, style, [disabled]")) continue;
     const below = ground(element);
     if (!below) continue;
@@ -180,4 +182,6 @@ def test_all_of_three_hundred_attributes_can_be_set(chromium, tmp_path, size):
     own = Recognizer.load(tmp_path / "model").classes
     assert own.names[-1] == "moth"
     set_to = {name: value for name, value in zip(attributes, own.vectors[-1], strict=True) if value}
-    assert set_to == pytest.approx({"trait_310::strong": 0.731, EVIL: own.vectors[:9].max()}, rel=0.01)
+    assert set_to == pytest.approx(
+        {"trait_310::strong": 0.731, EVIL: own.vectors[:9].max()}, rel=0.01
+    )

@@ -16,7 +16,6 @@ from zerokin.app.feature_uploads import uploaded_features
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths
-from zerokin.app.values import ClassList
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.recognizer.class_notes import class_notes
 
@@ -99,12 +98,12 @@ def removable(service: Service) -> list[str]:
     return [name for name, seen in zip(known.classes.names, known.seen, strict=True) if not seen]
 
 
-def class_tab(service: Service) -> tuple[gr.HTML, list[ClassList]]:
+def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
     """Lay the tab out; return what changes when classes do, and the lists to bring up to date."""
     if service.read_only:
         gr.HTML(note_html("This server is read-only: classes cannot be added or removed."))
     kind = known_by(service.recognizer.classes)
-    lists: list[ClassList] = []
+    lists: list[gr.Dropdown] = []
     with gr.Row():
         with gr.Column(scale=3, min_width=240):
             name = gr.Textbox(label="Name of the new class", elem_id="new-name", max_lines=1)
@@ -119,7 +118,7 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[ClassList]]:
             add.render()
             done.render()
         with gr.Column(scale=2, min_width=240):
-            gone = ClassList(
+            gone = gr.Dropdown(
                 removable(service),
                 value=None,
                 label="Forget a class",
@@ -128,7 +127,9 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[ClassList]]:
             )
             forget = gr.Button("Forget it", elem_id="forget", interactive=not service.read_only)
     lists.append(gone)
-    forget.click(lambda one: removed(service, one), gone, done, api_visibility="private")
+    forget.click(
+        lambda one: removed(service, one), gone, done, api_visibility="private", preprocess=False
+    )
     return done, lists
 
 
@@ -159,10 +160,10 @@ def _words(service: Service, kind: str, name: Any, examples: Any, add: Any, done
     add.click(from_words, [name, examples, words], done, api_visibility="private")
 
 
-def _attributes(service: Service, name: Any, examples: Any, add: Any, done: Any) -> ClassList:
+def _attributes(service: Service, name: Any, examples: Any, add: Any, done: Any) -> gr.Dropdown:
     known = service.recognizer
     names = list(known.classes.attribute_names or ())
-    like = ClassList(
+    like = gr.Dropdown(
         list(known.classes.names),
         value=None,
         label="Start from a class that is like it",
@@ -183,6 +184,13 @@ def _attributes(service: Service, name: Any, examples: Any, add: Any, done: Any)
             return note_html(one_line(error), kind="bad")
         return added(service, given, attributes=own, paths=paths)
 
-    like.input(start, like, editor, api_visibility="private", show_progress="hidden")
+    like.input(
+        start,
+        like,
+        editor,
+        api_visibility="private",
+        show_progress="hidden",
+        preprocess=False,
+    )
     add.click(from_sliders, [name, examples, editor], done, api_visibility="private")
     return like

@@ -10,7 +10,6 @@ from zerokin.app.names import as_html
 from zerokin.app.service import Service
 from zerokin.app.style import SEEN_MARK, UNSEEN_MARK
 from zerokin.app.sunburst import sunburst
-from zerokin.app.values import ClassList
 from zerokin.report.figures import PALE_SEEN, PALE_SHARED, PALE_UNSEEN, SEEN, UNSEEN
 
 LEGEND = "".join(
@@ -47,9 +46,9 @@ def shown_hierarchy(service: Service, name: str | None) -> tuple[object, str]:
     return sunburst(known, found), path_html(service, found)
 
 
-def hierarchy_tab(service: Service) -> tuple[ClassList, gr.Plot, gr.HTML]:
+def hierarchy_tab(service: Service) -> tuple[gr.Dropdown, gr.Plot, gr.HTML]:
     """Lay the tab out."""
-    search = ClassList(
+    search = gr.Dropdown(
         list(service.recognizer.classes.names),
         value=None,
         label="Find a class",
@@ -59,6 +58,10 @@ def hierarchy_tab(service: Service) -> tuple[ClassList, gr.Plot, gr.HTML]:
     path = gr.HTML(path_html(service, None), elem_id="path")
     rings = gr.Plot(show_label=False, container=False, elem_id="rings")
     search.change(
-        lambda name: shown_hierarchy(service, name), search, [rings, path], api_visibility="private"
+        lambda name: shown_hierarchy(service, name),
+        search,
+        [rings, path],
+        api_visibility="private",
+        preprocess=False,
     )
     return search, rings, path

@@ -55,6 +55,7 @@ def page(service: Service) -> gr.Blocks:
             search,
             [rings, path],
             api_visibility="private",
+            preprocess=False,
         )
     blocks.state_session_capacity = REMEMBERED
     blocks.queue(max_size=service.limits.waiting, default_concurrency_limit=AT_ONCE)

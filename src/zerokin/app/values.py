@@ -47,7 +47,8 @@ def value_range(component: Any) -> Range:
         case gr.Radio():
             return OneOf([value for _, value in component.choices])
         case gr.Dropdown() | gr.Textbox():
-            # Which classes there are may have changed since the page was loaded.
+            # Which classes there are may have changed since the page was loaded. Gradio's own check
+            # (``preprocess``) would tell a trace then: functions of these lists go without it.
             return Optional(InstanceOf(str, "a text"))
         case gr.HTML():
             return Several(Real())
@@ -60,16 +61,3 @@ def call_ranges(blocks: gr.Blocks) -> CallRanges:
         number: tuple(value_range(component) for component in function.inputs)
         for number, function in blocks.fns.items()
     }
-
-
-class ClassList(gr.Dropdown):
-    """A drop-down list that hands over what was chosen, though it may be gone meanwhile.
-
-    Gradio's own refuses, with a trace, what is not among the choices that the page was sent last.
-    """
-
-    is_template = True  # to a browser it is a Dropdown
-
-    def preprocess(self, payload: Any) -> Any:
-        """Return what was chosen; `value_range` has held it to a text."""
-        return payload

@@ -76,6 +76,7 @@ def measure(
     seeds: Sequence[int],
     *,
     jobs: int = 1,
+    per_class: bool = False,
     split: str | None = None,
     features: str | None = None,
     semantics: str | None = None,
@@ -94,6 +95,8 @@ def measure(
         Seeds.
     jobs
         Processes that work side by side, each on one method and seed.
+    per_class
+        Rows also tell the accuracy of each class, and which superclasses are confused.
     """
     found = find_methods(methods)
     # What is wrong with the data is said before any process is started.
@@ -106,12 +109,12 @@ def measure(
     tasks = [(data, method, settings, seed, options) for method in methods for seed in seeds]
     if jobs == 1:
         for task in tasks:
-            yield from _rows(*task, quiet=False)
+            yield from _rows(*task, per_class=per_class, quiet=False)
         return
     from joblib import Parallel, delayed
 
     workers = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    for rows in workers(delayed(_all_rows)(*task) for task in tasks):
+    for rows in workers(delayed(_all_rows)(*task, per_class=per_class) for task in tasks):
         yield from rows
 
 
@@ -145,8 +148,8 @@ def check_measurable(
             refuse_without_folds(chosen)
 
 
-def _all_rows(*task: Any) -> list[Row]:
-    return list(_rows(*task, quiet=True))
+def _all_rows(*task: Any, per_class: bool) -> list[Row]:
+    return list(_rows(*task, per_class=per_class, quiet=True))
 
 
 def _rows(
@@ -156,6 +159,7 @@ def _rows(
     seed: int,
     options: Mapping[str, str | None],
     *,
+    per_class: bool,
     quiet: bool,
 ) -> Iterator[Row]:
     """Measure one method with one seed; settings on the same split share what was tried."""
@@ -166,7 +170,9 @@ def _rows(
         split = _split_for(setting, base.splits, options["split"])
         if split not in evaluations:
             dataset = base.with_split(split)
-            evaluations[split] = Evaluation(dataset, method, random_state=seed, quiet=quiet)
+            evaluations[split] = Evaluation(
+                dataset, method, random_state=seed, per_class=per_class, quiet=quiet
+            )
         yield evaluations[split].run(setting)[0]
 
 

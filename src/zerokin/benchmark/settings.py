@@ -8,11 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from zerokin.benchmark.per_class import (
+    Positions,
+    per_class_accuracies,
+    superclass_confusions,
+)
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput
 from zerokin.metrics.accuracy import hit_at, per_class_top1, top1
-from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
+from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve, named_classes
 from zerokin.selection.class_fold_search import ClassFoldSearch
 from zerokin.selection.method import Method, Scorer, TrainingData, scores_among
 from zerokin.selection.staged_search import Goal, Selection
@@ -35,10 +40,17 @@ class Row:
     selection: dict[str, Any]
     metrics: dict[str, float] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    per_class: dict[str, dict[str, float]] | None = None
+    superclasses: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row as plain data."""
-        return asdict(self)
+        """Return the row as plain data; what was not asked for is left out."""
+        optional = ("per_class", "superclasses")
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None or name not in optional
+        }
 
 
 class Evaluation:
@@ -54,6 +66,8 @@ class Evaluation:
         Seed.
     search
         What chooses, prepared with its folds; by default the folds of the data set do.
+    per_class
+        Also tell the accuracy of each class, and which superclasses are confused.
     quiet
         Show no progress.
     """
@@ -65,11 +79,13 @@ class Evaluation:
         *,
         random_state: int = 0,
         search: ClassFoldSearch | None = None,
+        per_class: bool = False,
         quiet: bool = False,
     ) -> None:
         self.dataset = dataset
         self.method = method
         self.random_state = random_state
+        self.per_class = per_class
         self.search = search or ClassFoldSearch(
             method, random_state=random_state, quiet=quiet
         ).prepare(dataset)
@@ -87,7 +103,7 @@ class Evaluation:
         scorer = self._fitted(chosen.best.params)
         fitted = time.perf_counter()
         row = self._row(setting, chosen)
-        row.metrics = self._metrics(setting, scorer, chosen.best.seen_penalty)
+        self._measure(row, scorer, chosen.best.seen_penalty)
         row.seconds = {
             "selection": round(chosen.seconds, 2),
             "fit": round(fitted - started, 3),
@@ -119,31 +135,43 @@ class Evaluation:
             selection=selection,
         )
 
-    def _metrics(self, setting: Setting, scorer: Scorer, seen_penalty: float) -> dict[str, float]:
+    def _measure(self, row: Row, scorer: Scorer, seen_penalty: float) -> None:
+        """Fill in what the test samples say."""
         dataset, split = self.dataset, self.dataset.split
         features = dataset.finite_features(split.test_unseen)
         scores = scorer(features)
         truth = dataset.evaluation_labels(split.test_unseen)
-        if setting == "generalized":
+        if row.setting == "generalized":
             seen_scores = scorer(dataset.finite_features(split.test_seen))
             seen_truth = dataset.evaluation_labels(split.test_seen)
             curve = SeenUnseenCurve.from_scores(
                 seen_scores, seen_truth, scores, truth, split.unseen
             )
             seen, unseen, harmonic = curve.at(seen_penalty)
-            return {
+            row.metrics = {
                 "seen": seen,
                 "unseen": unseen,
                 "harmonic_mean": harmonic,
                 "ausuc": curve.area(),
             }
+            if self.per_class:
+                both = np.concatenate([seen_scores, scores])
+                truth = np.concatenate([seen_truth, truth])
+                self._tell_classes(row, truth, named_classes(both, split.unseen, seen_penalty))
+            return
         among_unseen = scores_among(scorer, features, dataset.unseen, scores)
         named = dataset.unseen[among_unseen.argmax(axis=1)]
-        return {
+        row.metrics = {
             "top1": top1(truth, named),
             "per_class_top1": per_class_top1(truth, named),
             "hit5": hit_at(np.searchsorted(dataset.unseen, truth), among_unseen, 5),
         }
+        if self.per_class:
+            self._tell_classes(row, truth, named)
+
+    def _tell_classes(self, row: Row, truth: Positions, named: Positions) -> None:
+        row.per_class = per_class_accuracies(truth, named, self.dataset)
+        row.superclasses = superclass_confusions(truth, named, self.dataset)
 
 
 def refuse_unmeasurable(dataset: Dataset, setting: Setting) -> None:
