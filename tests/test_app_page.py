@@ -13,13 +13,17 @@ pytest.importorskip("plotly")
 
 from served import bundle, test_images
 from zerokin.app.answer_html import answer_html, percent
+from zerokin.app.attribute_editor import attribute_values, edited_attributes
 from zerokin.app.batch_tab import named_batch
-from zerokin.app.class_tab import added, attribute_values, removed, telling_attributes
+from zerokin.app.class_tab import added, removed
+from zerokin.app.hedging import accepted_risk
 from zerokin.app.hierarchy_tab import path_html
 from zerokin.app.image_tab import named_image
 from zerokin.app.page import page, title_html
 from zerokin.app.service import Service
 from zerokin.app.sunburst import rings, sunburst
+from zerokin.errors import InvalidInput
+from zerokin.hierarchy.naming import tidy_attribute
 from zerokin.recognizer import ImageAnswer, Recognizer
 from zerokin.recognizer.image_answer import Kin, RankedClass, SelectiveAnswer, Superclass
 
@@ -78,9 +82,41 @@ def test_hedged_answers_and_none_of_these_are_said_plainly():
     anything = SelectiveAnswer("anything", 2, 1.0, 0.0)
     html = answer_html(ImageAnswer("a", (best,), steps, anything), max_risk=0.2)
     assert "Not sure" in Text(html).text
-    html = answer_html(ImageAnswer("a", (best,), steps, out_of_distribution=True), max_risk=None)
-    assert "None of these" in Text(html).text
+    none = SelectiveAnswer("none of these", None, None, None)
+    odd = ImageAnswer("a", (best,), steps, none, out_of_distribution=True)
+    html = answer_html(odd, max_risk=0.2)
+    assert "<h2>None of these</h2>" in html
     assert "okapi" in Text(html).text
+
+
+def test_the_class_is_the_headline_unless_hedging_is_asked_for(service):
+    best = RankedClass("okapi", 0.2, 0.04, seen=False)
+    odd = ImageAnswer("a", (best,), out_of_distribution=True)
+    html = answer_html(odd, max_risk=None)
+    assert "<h2><bdi>okapi</bdi></h2>" in html
+    assert "Like nothing it knows: maybe none of these." in Text(html).text
+    config = page(service).get_config_file()
+    props = {part["props"].get("elem_id"): part["props"] for part in config["components"]}
+    for tab in ("image", "batch"):
+        assert props[f"{tab}-hedge"]["value"] is False
+        assert props[f"{tab}-risk"]["visible"] is False
+    file = test_images()[2]
+    html = named_image(service, str(file), "All", accepted_risk(False, 0.0), 0.0)
+    first = service.recognizer.recognize(file)[0].best.name
+    assert f"<h2><bdi>{first}</bdi></h2>" in html
+    html = named_image(service, str(file), "All", accepted_risk(True, 0.0), 0.0)
+    hedged = service.recognizer.recognize(file, max_risk=0.0)[0].selective
+    assert hedged.layer != 0
+    assert f"<h2><bdi>{first}</bdi></h2>" not in html
+
+
+def test_a_batch_hedges_as_the_recognizer_does(service):
+    files = test_images()[:3]
+    for risk in (None, 0.0, 1.0):
+        html = named_batch(service, [str(file) for file in files], "All", 1, risk)
+        cells = re.findall(r"</bdi></td><td><bdi>(.*?)</bdi>", html)
+        expected = service.recognizer.recognize(files, max_risk=risk)
+        assert [unescape(cell) for cell in cells] == [one.name for one in expected]
 
 
 def test_names_are_text_wherever_they_stand(service):
@@ -108,7 +144,7 @@ def test_names_are_text_wherever_they_stand(service):
 
 def test_bad_input_is_a_line_not_an_error(service, tmp_path):
     (tmp_path / "a.png").write_bytes(b"x")
-    assert "damaged" in named_image(service, str(tmp_path / "a.png"), "All", 0.3, 0)
+    assert "cannot be decoded" in named_image(service, str(tmp_path / "a.png"), "All", 0.3, 0)
     assert "Drop an image" in named_image(service, None, "All", 0.3, 0)
     assert "needs a name" in added(service, "", attributes={"legs::six": 1.0})
     assert "not all 0" in added(service, "x", attributes={"legs::six": 0.0})
@@ -144,7 +180,7 @@ def test_a_class_is_added_by_uploaded_examples(service, tmp_path):
     assert Recognizer.load(service.folder, device="cpu").shots == {"newt": 3, "eft": 1}
     (tmp_path / "notes.txt").write_text("no image", encoding="utf-8")
     (tmp_path / "broken.png").write_bytes(b"no image")
-    for name, line in [("notes.txt", "not an image"), ("broken.png", "is damaged")]:
+    for name, line in [("notes.txt", "not an image"), ("broken.png", "cannot be decoded")]:
         said = added(service, "eft", paths=[files[0], str(tmp_path / name)])
         assert "zk-bad" in said
         assert line in said
@@ -155,13 +191,42 @@ def test_a_class_is_added_by_uploaded_examples(service, tmp_path):
     assert "is forgotten" in removed(service, "eft")
 
 
-def test_sliders_show_what_sets_a_class_apart(service):
-    classes = service.recognizer.classes
-    chosen = telling_attributes(service.recognizer, "plum mumbler")
-    own = classes.vectors[classes.index("plum mumbler")[0]] - classes.vectors.mean(axis=0)
-    columns = [classes.attribute_names.index(name) for name in chosen]
-    rest = [i for i in range(len(own)) if i not in columns]
-    assert own[columns].min() >= own[rest].max()
+def test_the_editor_has_all_attributes_and_takes_a_number_for_each(service):
+    names = list(service.recognizer.classes.attribute_names)
+    blocks = page(service)
+    editor = next(one for one in blocks.blocks.values() if one.elem_id == "attributes")
+    assert editor.props["attributes"] == [tidy_attribute(name) for name in names]
+    assert editor.value == [0.0] * len(names)
+    assert editor.props["average"] == pytest.approx(service.recognizer.classes.vectors.mean(axis=0))
+    assert not any(name in editor.html_template for name in editor.props["attributes"])
+    given = [float(i) for i in range(len(names))]
+    assert edited_attributes(names, given) == dict(zip(names, given, strict=True))
+    for wrong in (given[1:], [*given, 1.0], None, "1"):
+        with pytest.raises(InvalidInput, match="load it again"):
+            edited_attributes(names, wrong)
+
+
+def test_seen_and_unseen_are_told_by_words_and_marks(service):
+    ranked = (
+        RankedClass("okapi", 0.2, 0.4, seen=False),
+        RankedClass("zebra", 0.1, 0.3, seen=True),
+        RankedClass("quagga", 0.1, 0.2, seen=False, shots=3),
+    )
+    html = answer_html(ImageAnswer("a", ranked), max_risk=None)
+    cells = re.findall(r'<td class="zk-role">(.*?)</td>', html)
+    assert [Text(cell).text for cell in cells] == ["★unseen", "●seen", "★3 shots"]
+    known = service.recognizer
+    for name, seen in zip(known.classes.names, known.seen, strict=True):
+        said = Text(path_html(service, name)).text
+        assert said.endswith(f"{name} {'●seen' if seen else '★never seen'}")
+    part = sunburst(known).data[0]
+    told = dict(
+        zip(part.ids, zip(part.labels, part.marker.pattern.shape, strict=True), strict=True)
+    )
+    for i, seen in enumerate(known.seen):
+        label, shape = told[f"0.{i}"]
+        assert label.startswith("★ ") is not bool(seen)
+        assert (shape == "/") is not bool(seen)
 
 
 def test_the_rings_hold_every_class_once_and_parents_hold_their_children(service):

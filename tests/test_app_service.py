@@ -148,8 +148,11 @@ def test_too_many_requests_are_refused_and_served_again_later(folder):
     ("content", "line"),
     [
         (b"", "is empty"),
-        (b"no image", "is damaged, or none of JPEG"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "is damaged, or none of JPEG"),
+        (b"no image", "cannot be decoded: it is no image or damaged"),
+        (
+            b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n",
+            "cannot be decoded: it is no image or damaged",
+        ),
         (test_images.__doc__.encode() * 99, "is damaged"),
     ],
 )

@@ -19,7 +19,7 @@ import pytest
 from served import bundle, running, test_images
 
 from .conftest import PASSWORD
-from .visitor import Visitor, file_data, function_of
+from .visitor import Visitor, call_of, file_data
 
 
 def resident(process) -> float:
@@ -315,27 +315,26 @@ def test_uploads_have_a_quota(tmp_path):
                 assert status in (200, 503), content
         kept = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         assert kept <= 20 * 200_000
-        fn, _ = function_of(visitors[-1].open_page(), "image")
         process.kill()
         process.wait(30)
     assert list(folder.iterdir())
     with running(bundle(tmp_path / "again"), *options, TMPDIR=str(folder)) as (address, process):
         visitor = Visitor(address)
-        visitor.open_page()
+        config = visitor.open_page()
         assert len(list(folder.iterdir())) == 1
         gone = file_data(str(folder / ".zerokin.00000000.part" / "uploads" / "1" / "a.png"))
-        assert visitor.call(fn, [gone, "All", 0.3, 0])[0] == 403
+        assert visitor.call(*call_of(config, "image", gone))[0] == 403
         process.terminate()
         process.wait(60)
     assert list(folder.iterdir()) == []
 
 
 def test_a_table_is_no_program(visitor):
-    fn, _ = function_of(visitor.config, "files")
     content = test_images()[0].read_bytes()
     names = ["=HYPERLINK(1).png", "+1.png", "-1.png", "@x.png"]
     paths = [visitor.keep(name, content) for name in names]
-    visitor.call(fn, [[file_data(path) for path in paths], "All", 1], session="table")
+    given = [file_data(path) for path in paths]
+    visitor.call(*call_of(visitor.config, "files", given), session="table")
     told = visitor.result("table").decode()
     found = re.search(r"data:text/csv[^,]*,([^\"\\]+)", told)[1]
     table = b64decode(found).decode() if ";base64" in told else unquote(found)

@@ -15,7 +15,7 @@ import pytest
 
 from served import test_images
 
-from .visitor import Visitor, file_data, function_of
+from .visitor import Visitor, call_of, file_data
 
 SECRET = b"0f1e2d3c-secret-of-this-machine"
 
@@ -69,10 +69,10 @@ def shapes(path):
 @pytest.mark.parametrize("element", ["files", "image"])
 @pytest.mark.parametrize("number", range(10))
 def test_a_call_with_a_path_reads_nothing(visitor, secret, element, number):
-    fn, width = function_of(visitor.config, element)
+    fn, usual = call_of(visitor.config, element, None)
     given = shapes(str(secret))[number]
-    for position in range(width):
-        data: list = [None, "All", 1, 0][:width]
+    for position in range(len(usual)):
+        data = [*usual]
         data[position] = given
         status, _, content = visitor.call(fn, data)
         assert status == 403, content
@@ -80,7 +80,6 @@ def test_a_call_with_a_path_reads_nothing(visitor, secret, element, number):
 
 
 def test_no_path_of_the_machine_however_it_is_written(visitor, secret):
-    fn, _ = function_of(visitor.config, "files")
     own = visitor.keep("a.png", b"x")
     here = os.path.relpath(secret)
     for path in (
@@ -98,7 +97,7 @@ def test_no_path_of_the_machine_however_it_is_written(visitor, secret):
         "",
         "\0",
     ):
-        status, _, content = visitor.call(fn, [[file_data(path)], "All", 1])
+        status, _, content = visitor.call(*call_of(visitor.config, "files", [file_data(path)]))
         assert status == 403, (path, content)
         for route in (
             f"/gradio_api/file={path}",
@@ -120,8 +119,7 @@ def test_no_path_of_the_machine_however_it_is_written(visitor, secret):
 
 
 def test_saved_states_lead_nowhere(visitor, secret):
-    fn, _ = function_of(visitor.config, "files")
-    visitor.call(fn, [[file_data(str(secret))], "All", 1])
+    visitor.call(*call_of(visitor.config, "files", [file_data(str(secret))]))
     for route in (
         "/gradio_api/deep_link?session_hash=abcdef12345",
         "/config?deep_link=abcdef",
@@ -139,9 +137,9 @@ def test_special_files_hold_nobody_up(visitor, tmp_path):
     os.mkfifo(fifo)
     for path in (fifo, "/dev/zero", "/dev/random", "/dev/stdin", "/proc/kmsg", "/dev/tty"):
         for element in ("files", "image"):
-            fn, width = function_of(visitor.config, element)
-            data = [[file_data(str(path))] if element == "files" else file_data(str(path))]
-            status, *_ = visitor.call(fn, [*data, "All", 1, 0][:width])
+            one = file_data(str(path))
+            given = [one] if element == "files" else one
+            status, *_ = visitor.call(*call_of(visitor.config, element, given))
             assert status == 403
         assert visitor.ask("GET", f"/gradio_api/file={path}")[0] == 404
         assert visitor.well()
@@ -151,13 +149,12 @@ def test_nothing_is_fetched(visitor, elsewhere):
     url, called = elsewhere
     own = visitor.keep("a.png", test_images()[0].read_bytes())
     for element in ("files", "image"):
-        fn, width = function_of(visitor.config, element)
-        rest = ["All", 1, 0][: width - 1]
         for given in shapes(url):
-            assert visitor.call(fn, [given, *rest])[0] == 403
+            assert visitor.call(*call_of(visitor.config, element, given))[0] == 403
         # A file of one's own, said to lie elsewhere as well.
         lured = file_data(own, url=url, orig_name=url)
-        visitor.call(fn, [[lured] if element == "files" else lured, *rest], session="lured")
+        given = [lured] if element == "files" else lured
+        visitor.call(*call_of(visitor.config, element, given), session="lured")
         visitor.result("lured")
     for route in ("file=", "file/", "proxy="):
         assert visitor.ask("GET", f"/gradio_api/{route}{url}")[0] in (403, 404)
@@ -174,11 +171,11 @@ def test_uploads_are_ones_own(address):
     status, headers, content = one.ask("GET", f"/gradio_api/file={path}")
     assert (status, content) == (200, photo)
     assert headers["content-type"] == "image/png"
-    fn, _ = function_of(config, "image")
+    asked = call_of(config, "image", file_data(path))
     for thief in (other, nobody):
         assert thief.ask("GET", f"/gradio_api/file={path}")[0] == 404
-        assert thief.call(fn, [file_data(path), "All", 0.3, 0])[0] == 403
-    assert one.call(fn, [file_data(path), "All", 0.3, 0], session="own")[0] == 200
+        assert thief.call(*asked)[0] == 403
+    assert one.call(*asked, session="own")[0] == 200
     assert b"zk-" in one.result("own")
     assert nobody.upload("photo.png", photo)[0] == 403
     # What is no image never becomes one in a browser.
@@ -202,7 +199,6 @@ def test_an_upload_lies_where_uploads_lie(visitor, name):
 
 
 def test_a_links_zip_and_a_list_of_millions_read_nothing(visitor, secret):
-    fn, _ = function_of(visitor.config, "files")
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         link = zipfile.ZipInfo("link.png")
@@ -214,7 +210,8 @@ def test_a_links_zip_and_a_list_of_millions_read_nothing(visitor, secret):
     end = b"PK\x05\x06" + bytes(4) + b"\xff\xff\xff\xff" + len(millions).to_bytes(4, "little")
     for content in (file.getvalue(), millions + end + bytes(6)):
         path = visitor.keep("all.zip", content)
-        assert visitor.call(fn, [[file_data(path)], "All", 1], session="zipped")[0] == 200
+        asked = call_of(visitor.config, "files", [file_data(path)])
+        assert visitor.call(*asked, session="zipped")[0] == 200
         answer = visitor.result("zipped")
         assert SECRET not in answer
         assert b"left out" in answer or b"far more files" in answer

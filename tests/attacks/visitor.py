@@ -60,9 +60,10 @@ class Visitor:
         body = {"data": data, "fn_index": number, "trigger_id": None, "session_hash": session}
         return self.ask("POST", "/gradio_api/queue/join", json.dumps(body | more).encode())
 
-    def result(self, session=HASH) -> bytes:
+    def result(self, session=HASH, seconds=30) -> bytes:
         """Return everything that is told of a session's calls."""
-        return self.ask("GET", f"/gradio_api/queue/data?session_hash={session}")[2]
+        path = f"/gradio_api/queue/data?session_hash={session}"
+        return self.ask("GET", path, seconds=seconds)[2]
 
     def well(self) -> bool:
         """Tell whether the server answers others."""
@@ -90,6 +91,15 @@ def function_of(config: dict, element: str) -> tuple[int, int]:
         if own in call["inputs"]:
             return call["id"], len(call["inputs"])
     raise AssertionError(element)
+
+
+def call_of(config: dict, element: str, value) -> tuple[int, list]:
+    """Return a call with a value for an element, and what the page has for the others."""
+    parts = {part["id"]: part["props"] for part in config["components"]}
+    number, _ = function_of(config, element)
+    inputs = next(call["inputs"] for call in config["dependencies"] if call["id"] == number)
+    own = (parts[one] for one in inputs)
+    return number, [value if one.get("elem_id") == element else one.get("value") for one in own]
 
 
 def file_data(path: str, **more) -> dict:

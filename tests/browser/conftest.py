@@ -55,10 +55,12 @@ def served(tmp_path_factory):
 class Visit:
     """A page that was opened, what it asked for, and what went wrong in it."""
 
-    def __init__(self, browser, address, size):
+    def __init__(self, browser, address, size, scheme="light"):
         width, height = SIZES[size]
         self.address = address
-        self.page = browser.new_page(viewport={"width": width, "height": height})
+        self.page = browser.new_page(
+            viewport={"width": width, "height": height}, color_scheme=scheme
+        )
         self.page.set_default_timeout(60_000)
         self.requests, self.errors = [], []
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -87,7 +89,9 @@ class Visit:
 
 @pytest.fixture(params=["wide"])
 def visit(request, chromium, served):
-    visit = Visit(chromium, served[0], request.param)
+    """A visit in a window: ``"wide"`` or ``"phone"``, with a color scheme as ``"wide dark"``."""
+    size, _, scheme = request.param.partition(" ")
+    visit = Visit(chromium, served[0], size, scheme or "light")
     yield visit
     visit.page.close()
     assert visit.elsewhere() == []

@@ -7,12 +7,14 @@ from html import escape
 
 from zerokin.app.batches import Batch
 from zerokin.app.names import as_html
+from zerokin.app.style import SEEN_MARK, UNSEEN_MARK
 from zerokin.recognizer import ImageAnswer
 from zerokin.recognizer.confidence.selective_prediction import ANYTHING
 from zerokin.recognizer.image_answer import Kin, RankedClass, Superclass, data_address
 
 EXAMPLES_SHOWN = 2
 ROWS_SHOWN = 200
+STRANGE = "like nothing it knows: maybe none of these"
 
 
 def answer_html(answer: ImageAnswer, *, max_risk: float | None) -> str:
@@ -45,14 +47,14 @@ def percent(probability: float) -> str:
 
 
 def _headline(answer: ImageAnswer, max_risk: float | None) -> str:
-    if answer.out_of_distribution:
-        return (
-            '<div class="zk-head zk-none"><h2>None of these</h2><p>It is like no class this '
-            "model knows. Below are the classes that come nearest.</p></div>"
-        )
     hedged, best = answer.selective, answer.best
     if hedged is not None and hedged.layer != 0 and max_risk is not None:
         likeliest = f"the likeliest is {as_html(best.name)}{_small(best.probability)}"
+        if hedged.layer is None:
+            return (
+                '<div class="zk-head zk-none"><h2>None of these</h2><p>It is like no class this '
+                f"model knows; {likeliest}.</p></div>"
+            )
         if hedged.name == ANYTHING:
             return (
                 '<div class="zk-head zk-none"><h2>Not sure</h2><p>No answer keeps within the '
@@ -65,7 +67,16 @@ def _headline(answer: ImageAnswer, max_risk: float | None) -> str:
             "</p></div>"
         )
     sure = "" if best.probability is None else f"{percent(best.probability)} probable, "
-    return f'<div class="zk-head"><h2>{as_html(best.name)}</h2><p>{sure}{_role(best)}.</p></div>'
+    odd = f"<p>{STRANGE.capitalize()}.</p>" if answer.out_of_distribution else ""
+    return (
+        f'<div class="zk-head"><h2>{as_html(best.name)}</h2><p>{sure}{_role(best)}.</p>{odd}</div>'
+    )
+
+
+def role_html(called: str, *, seen: bool) -> str:
+    """Return how a class is known, as a word with its mark."""
+    mark = SEEN_MARK if seen else UNSEEN_MARK
+    return f'<span class="zk-mark" aria-hidden="true">{mark}</span>{escape(called)}'
 
 
 def _role(best: RankedClass) -> str:
@@ -110,7 +121,8 @@ def _ranked(ranked: Sequence[RankedClass]) -> str:
         role = "seen" if one.seen else "unseen"
         called = f"{one.shots} shots" if one.shots else role
         rows.append(
-            f'<tr><th scope="row">{as_html(one.name)}</th><td class="zk-role">{called}</td>'
+            f'<tr><th scope="row">{as_html(one.name)}</th>'
+            f'<td class="zk-role">{role_html(called, seen=one.seen)}</td>'
             f'<td class="zk-bar"><span class="zk-{role}" style="width:{100 * share:.1f}%"></span>'
             f'</td><td class="zk-number">{said}</td></tr>'
         )
@@ -166,9 +178,9 @@ def _batch_row(answer: object) -> str:
         return f'<tr><td>{as_html(image)}</td><td colspan="2">{as_html(error)}</td></tr>'
     hedged = answer.selective
     sure = answer.best.probability if hedged is None else hedged.probability
-    name = "none of these" if answer.out_of_distribution else answer.name
-    number = "" if sure is None or answer.out_of_distribution else percent(sure)
+    number = "" if sure is None else percent(sure)
+    odd = f" <small>({STRANGE})</small>" if answer.out_of_distribution and hedged is None else ""
     return (
-        f"<tr><td>{as_html(answer.image)}</td><td>{as_html(name)}</td>"
+        f"<tr><td>{as_html(answer.image)}</td><td>{as_html(answer.name)}{odd}</td>"
         f'<td class="zk-number">{number}</td></tr>'
     )

@@ -53,10 +53,11 @@ def create_app(
         raise MissingExtra("the web page", "app") from error
     from zerokin.app.api import add_api
     from zerokin.app.guard import Guard
-    from zerokin.app.page import page, theme
+    from zerokin.app.page import page
     from zerokin.app.request_body import BodyReader
-    from zerokin.app.style import CSS
+    from zerokin.app.style import CSS, theme
     from zerokin.app.upload_routes import upload_routes
+    from zerokin.app.values import call_ranges
 
     folder = Path(tempfile.mkdtemp(prefix="uploads-", dir=upload_root()))
     uploads = UploadStore(folder, service.limits)
@@ -102,6 +103,7 @@ def create_app(
         password=password,
         bodies=bodies,
         uploads=uploads,
+        ranges=call_ranges(blocks),
     )
     return app
 

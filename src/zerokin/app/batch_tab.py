@@ -8,6 +8,7 @@ import gradio as gr
 
 from zerokin.app.answer_html import batch_html, note_html
 from zerokin.app.batches import answer_batch
+from zerokin.app.hedging import accepted_risk, hedging_inputs
 from zerokin.app.image_tab import CANDIDATES
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
@@ -24,12 +25,18 @@ WANTED = {
 }
 
 
-def named_batch(service: Service, paths: list[str] | None, candidates: str, k: int) -> str:
+def named_batch(
+    service: Service,
+    paths: list[str] | None,
+    candidates: str,
+    k: int,
+    max_risk: float | None = None,
+) -> str:
     """Return the HTML of a batch."""
     if not paths:
         return note_html(f"Choose first: {WANTED[service.recognizer.takes]}.", kind="bad")
     try:
-        question = Question(CANDIDATES[candidates], k=int(k))
+        question = Question(CANDIDATES[candidates], k=int(k), max_risk=max_risk)
         files = [(Path(path).name, Path(path)) for path in paths]
         return batch_html(answer_batch(service, files, question))
     except ZerokinError as error:
@@ -50,6 +57,7 @@ def batch_tab(service: Service) -> None:
             take_paths(files)
             candidates = gr.Radio(list(CANDIDATES), value="All", label="Choose among classes")
             k = gr.Slider(1, MOST_RANKED, value=1, step=1, label="Classes for each sample")
+            hedge, risk = hedging_inputs(service, "batch")
             start = gr.Button("Name them all", variant="primary", elem_id="start")
         with gr.Column(scale=3, min_width=240):
             table = gr.HTML(
@@ -57,8 +65,10 @@ def batch_tab(service: Service) -> None:
                 elem_id="batch",
             )
     start.click(
-        lambda paths, among, most: named_batch(service, paths, among, most),
-        [files, candidates, k],
+        lambda paths, among, most, on, risk: named_batch(
+            service, paths, among, most, accepted_risk(on, risk)
+        ),
+        [files, candidates, k, hedge, risk],
         table,
         api_visibility="private",
     )

@@ -7,48 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import numpy as np
 
 from zerokin.app.answer_html import note_html
 from zerokin.app.archives import uploaded_images
-from zerokin.app.described import attribute_range, known_by
+from zerokin.app.attribute_editor import attribute_editor, attribute_values, edited_attributes
+from zerokin.app.described import known_by
 from zerokin.app.feature_uploads import uploaded_features
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.hierarchy.naming import tidy_attribute
-from zerokin.recognizer import Recognizer
 from zerokin.recognizer.class_notes import class_notes
-
-SHOWN_AT_FIRST = 8
-ALL_SHOWN = 12
-
-
-def telling_attributes(recognizer: Recognizer, like: str | None) -> list[str]:
-    """Return the attributes to show sliders of: what sets a class most apart, or the first few."""
-    names = list(recognizer.classes.attribute_names or ())
-    vectors = recognizer.classes.vectors
-    if len(names) <= ALL_SHOWN or like is None or vectors is None:
-        return names if len(names) <= ALL_SHOWN else names[:SHOWN_AT_FIRST]
-    own = vectors[int(recognizer.classes.index(like)[0])]
-    order = np.argsort(-(own - vectors.mean(axis=0)), kind="stable")
-    return [names[i] for i in order[:SHOWN_AT_FIRST]]
-
-
-def attribute_values(recognizer: Recognizer, like: str | None) -> dict[str, float]:
-    """Return the values of all attributes of a class, all 0 without one."""
-    names = recognizer.classes.attribute_names or ()
-    vectors = recognizer.classes.vectors
-    if like is None or vectors is None:
-        return dict.fromkeys(names, 0.0)
-    own = vectors[int(recognizer.classes.index(like)[0])]
-    return {name: float(value) for name, value in zip(names, own, strict=True)}
 
 
 def added(
     service: Service,
-    name: str,
+    name: str | None,
     *,
     attributes: Mapping[str, float] | None = None,
     text: str | None = None,
@@ -56,14 +30,18 @@ def added(
     paths: Sequence[str] | None = None,
 ) -> str:
     """Add a class, or uploaded examples to one, and return the HTML that says so."""
-    before, called = service.recognizer.classes, name.strip()
+    before, called = service.recognizer.classes, (name or "").strip()
     told = any((attributes or {}).values()) or text or vector
     if paths and (called in before.names or not told):
         attributes = text = vector = None  # examples alone
     try:
         numbers = None if vector is None else parsed_vector(vector)
         count = service.add_class(
-            name, attributes=attributes, text=text, vector=numbers, **_examples(service, paths)
+            name or "",
+            attributes=attributes,
+            text=text,
+            vector=numbers,
+            **_examples(service, paths),
         )
     except ZerokinError as error:
         return note_html(one_line(error), kind="bad")
@@ -149,7 +127,9 @@ def class_tab(service: Service) -> tuple[gr.HTML, list[gr.Dropdown]]:
             )
             forget = gr.Button("Forget it", elem_id="forget", interactive=not service.read_only)
     lists.append(gone)
-    forget.click(lambda one: removed(service, one), gone, done, api_visibility="private")
+    forget.click(
+        lambda one: removed(service, one), gone, done, api_visibility="private", preprocess=False
+    )
     return done, lists
 
 
@@ -158,8 +138,8 @@ def _upload(service: Service) -> gr.File:
     examples = gr.File(
         file_count="multiple",
         type="filepath",
-        label=f"{wanted[service.recognizer.takes]}, if there are any: they help, or suffice alone",
-        height=120,
+        label=f"{wanted[service.recognizer.takes]}, if there are any",
+        height=160,
         elem_id="new-examples",
     )
     take_paths(examples)
@@ -173,66 +153,44 @@ def _words(service: Service, kind: str, name: Any, examples: Any, add: Any, done
     }[kind]
     words = gr.Textbox(label=asked[0], info=asked[1], lines=4, elem_id="new-words")
 
-    def from_words(given: str, paths: list[str] | None, description: str) -> str:
-        return added(service, given, paths=paths, **{kind: description})  # type: ignore[arg-type]
+    def from_words(given: str | None, paths: list[str] | None, description: str | None) -> str:
+        told: dict[str, Any] = {kind: description or ""}
+        return added(service, given, paths=paths, **told)
 
     add.click(from_words, [name, examples, words], done, api_visibility="private")
 
 
 def _attributes(service: Service, name: Any, examples: Any, add: Any, done: Any) -> gr.Dropdown:
     known = service.recognizer
-    attributes = known.classes.attribute_names or ()
+    names = list(known.classes.attribute_names or ())
     like = gr.Dropdown(
         list(known.classes.names),
         value=None,
         label="Start from a class that is like it",
-        info="Attributes without a slider are taken from it; without one they are 0.",
+        info="Its attributes are taken; what sets it apart comes first. Without one all are 0.",
         elem_id="like",
     )
-    choices = [(tidy_attribute(attribute), attribute) for attribute in attributes]
-    chosen = gr.Dropdown(
-        choices,
-        value=telling_attributes(known, None),
-        multiselect=True,
-        label="Attributes to set",
-        elem_id="attributes",
-    )
-    like.change(
-        lambda one: telling_attributes(service.recognizer, one),
+    editor = attribute_editor(known)
+
+    def start(one: str | None) -> list[float]:
+        known = service.recognizer
+        there = one if one in known.classes.names else None
+        return list(attribute_values(known, there).values())
+
+    def from_sliders(given: str | None, paths: list[str] | None, values: list[float]) -> str:
+        try:
+            own = edited_attributes(names, values)
+        except ZerokinError as error:
+            return note_html(one_line(error), kind="bad")
+        return added(service, given, attributes=own, paths=paths)
+
+    like.input(
+        start,
         like,
-        chosen,
+        editor,
         api_visibility="private",
+        show_progress="hidden",
+        preprocess=False,
     )
-    _sliders(service, [name, examples], like, chosen, add, done)
+    add.click(from_sliders, [name, examples, editor], done, api_visibility="private")
     return like
-
-
-def _sliders(
-    service: Service, asked: list[Any], like: Any, chosen: Any, add: Any, done: Any
-) -> None:
-    low, high = attribute_range(service.recognizer.classes)
-
-    def sliders(start: str | None, wanted: Sequence[str]) -> None:
-        values = attribute_values(service.recognizer, start)
-        wanted = list(dict.fromkeys(wanted))
-        with gr.Row():
-            scales = [
-                gr.Slider(
-                    low,
-                    high,
-                    value=values[attribute],
-                    label=tidy_attribute(attribute),
-                    min_width=220,
-                    interactive=True,
-                )
-                for attribute in wanted
-            ]
-
-        def from_sliders(given: str, paths: list[str] | None, *numbers: float) -> str:
-            own = values | dict(zip(wanted, numbers, strict=True))
-            return added(service, given, attributes=own, paths=paths)
-
-        add.click(from_sliders, [*asked, *scales], done, api_visibility="private")
-
-    # Drawn anew whenever other attributes are chosen.
-    gr.render(inputs=[like, chosen])(sliders)

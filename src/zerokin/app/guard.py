@@ -19,7 +19,14 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
-from zerokin.app.page_requests import JOIN, UPLOAD, check_query, is_page_route, rebuild_call
+from zerokin.app.page_requests import (
+    JOIN,
+    UPLOAD,
+    CallRanges,
+    check_query,
+    is_page_route,
+    rebuild_call,
+)
 from zerokin.app.passwords import PasswordGate
 from zerokin.app.refusals import Refusal, Unknown, one_line, status_of
 from zerokin.app.request_body import OVERHEAD, BodyReader, ClientGone, is_form
@@ -87,6 +94,8 @@ class Guard:
         Who takes bodies in.
     uploads
         What visitors sent.
+    ranges
+        What the arguments of the page's functions may be.
     """
 
     def __init__(
@@ -97,8 +106,9 @@ class Guard:
         password: tuple[str, str] | None,
         bodies: BodyReader,
         uploads: UploadStore,
+        ranges: CallRanges,
     ) -> None:
-        self.app, self.bodies, self.uploads = app, bodies, uploads
+        self.app, self.bodies, self.uploads, self.ranges = app, bodies, uploads, ranges
         self.gate = None if password is None else PasswordGate(*password)
         self.hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
 
@@ -191,7 +201,10 @@ class Guard:
             inside: Receive = body.replay()
             if path == JOIN:
                 call = await asyncio.to_thread(
-                    rebuild_call, body.read(), lambda one: self.uploads.owns(visitor, one)
+                    rebuild_call,
+                    body.read(),
+                    lambda one: self.uploads.owns(visitor, one),
+                    self.ranges,
                 )
                 inside = _single(call)
                 own = {

@@ -10,6 +10,7 @@ import gradio as gr
 
 from zerokin.app.answer_html import answer_html, note_html
 from zerokin.app.feature_uploads import uploaded_row
+from zerokin.app.hedging import accepted_risk, hedging_inputs
 from zerokin.app.refusals import one_line
 from zerokin.app.service import Service
 from zerokin.app.uploads import take_paths, upload_reader
@@ -21,6 +22,7 @@ CANDIDATES = {"All": "all", "Never seen": "unseen", "Seen": "seen"}
 HINT = "Drop {} on the left: its classes, best first, will stand here."
 ASKED = {"images": "an image", "features": "a NumPy file (.npy)"}
 MOST_BIAS = 0.3
+FARTHEST = 100.0  # of what a question takes
 TEMPERATURES = 8
 
 
@@ -39,7 +41,7 @@ def named_image(
     try:
         question = Question(
             CANDIDATES[candidates],
-            max_risk=max_risk if service.recognizer.calibrations else None,
+            max_risk=max_risk,
             unseen_bias=unseen_bias,
         )
         file = Path(path)
@@ -59,12 +61,11 @@ def most_bias(recognizer: Recognizer) -> float:
     calibration = next(iter(recognizer.calibrations.values()), None)
     if calibration is None:
         return MOST_BIAS
-    return float(f"{TEMPERATURES * calibration.temperature:.1g}")
+    return min(FARTHEST, float(f"{TEMPERATURES * calibration.temperature:.1g}"))
 
 
 def image_tab(service: Service) -> None:
     """Lay the tab out."""
-    calibrated = bool(service.recognizer.calibrations)
     most = most_bias(service.recognizer)
     with gr.Row():
         with gr.Column(scale=2, min_width=240):
@@ -72,16 +73,7 @@ def image_tab(service: Service) -> None:
             candidates = gr.Radio(
                 list(CANDIDATES), value="All", label="Choose among classes", elem_id="candidates"
             )
-            risk = gr.Slider(
-                0,
-                1,
-                value=0.3,
-                step=0.05,
-                label="Risk you accept",
-                info="Where a class would be wrong more often, its superclass is named instead.",
-                visible=calibrated,
-                elem_id="risk",
-            )
+            hedge, risk = hedging_inputs(service, "image")
             bias = gr.Slider(
                 -most,
                 most,
@@ -95,12 +87,12 @@ def image_tab(service: Service) -> None:
             hint = HINT.format(ASKED[service.recognizer.takes])
             answer = gr.HTML(note_html(hint), elem_id="answer")
 
-    def show(path: str | None, among: str, accepted: float, leaning: float, *row: int) -> str:
-        return named_image(service, path, among, accepted, leaning, *row)
+    def show(path: str | None, among: str, on: bool, risk: float, bias: float, *row: int) -> str:
+        return named_image(service, path, among, accepted_risk(on, risk), bias, *row)
 
-    asked: list[Any] = [sample[0], candidates, risk, bias, *sample[1:]]
+    asked: list[Any] = [sample[0], candidates, hedge, risk, bias, *sample[1:]]
     changed = [one.change for one in sample]
-    triggers = [*changed, candidates.change, risk.release, bias.release]
+    triggers = [*changed, candidates.change, hedge.change, risk.release, bias.release]
     gr.on(
         triggers,
         show,

@@ -14,9 +14,7 @@ from zerokin.app.names import as_html
 from zerokin.app.service import Service
 
 AT_ONCE = 8
-REMEMBERED = 256  # open pages whose sliders the server keeps
-FONTS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif")
-MONO = ("ui-monospace", "Menlo", "Consolas", "monospace")
+REMEMBERED = 256  # open pages whose lists of classes the server keeps
 
 
 def title_html(service: Service) -> str:
@@ -27,13 +25,6 @@ def title_html(service: Service) -> str:
     return (
         f'<div class="zk-title"><h1>{as_html(name)}</h1><p>Names {seen} classes it was shown '
         f"samples of and {len(known.classes) - seen} it never saw.</p></div>"
-    )
-
-
-def theme() -> gr.themes.Base:
-    """Return colors and fonts; the fonts are the visitor's own, so none are fetched."""
-    return gr.themes.Default(
-        primary_hue="blue", neutral_hue="gray", font=list(FONTS), font_mono=list(MONO)
     )
 
 
@@ -64,6 +55,7 @@ def page(service: Service) -> gr.Blocks:
             search,
             [rings, path],
             api_visibility="private",
+            preprocess=False,
         )
     blocks.state_session_capacity = REMEMBERED
     blocks.queue(max_size=service.limits.waiting, default_concurrency_limit=AT_ONCE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NoReturn
 from urllib.parse import parse_qs
 
@@ -18,7 +18,7 @@ from pydantic import BaseModel, StringConstraints
 from zerokin.app.refusals import Forbidden
 from zerokin.declared import parse_as
 from zerokin.errors import InvalidInput
-from zerokin.parameters import Integer
+from zerokin.parameters import Integer, Range
 
 PREFIX = "/gradio_api"
 JOIN, DATA = f"{PREFIX}/queue/join", f"{PREFIX}/queue/data"
@@ -41,8 +41,11 @@ ODD_PATH = re.compile(r"\.\.|//|\\|[\x00-\x1f\x7f]")
 SESSION = re.compile(r"[a-z0-9]{1,32}")
 FUNCTION = Integer(0, 999_999)
 LONGEST_TEXT = 100_000
-MOST_VALUES = 2000
+MOST_VALUES = 20_000
 DEEPEST = 4
+
+CallRanges = Mapping[int, Sequence[Range]]
+"""By the number of a function of the page, what each of its arguments may be."""
 
 
 class PageCall(BaseModel):
@@ -86,7 +89,7 @@ def check_query(path: str, query: bytes) -> None:
         raise Forbidden(f"{path} takes no {sorted(unknown)[0]!r} here")
 
 
-def rebuild_call(body: bytes, owns: Callable[[str], bool]) -> bytes:
+def rebuild_call(body: bytes, owns: Callable[[str], bool], ranges: CallRanges) -> bytes:
     """Return a call of one of the page's functions, made anew from its parts that are plain.
 
     Parameters
@@ -95,6 +98,8 @@ def rebuild_call(body: bytes, owns: Callable[[str], bool]) -> bytes:
         JSON that a browser sent to be queued.
     owns
         Tells whether a path is an upload of the visitor.
+    ranges
+        What the arguments of each function may be.
     """
     try:
         given = json.loads(body, parse_constant=_no_number)
@@ -106,7 +111,21 @@ def rebuild_call(body: bytes, owns: Callable[[str], bool]) -> bytes:
         raise InvalidInput(f"{problem}: no call of this page; load it again") from problem
     count = [0]
     data = [_plain(value, owns, DEEPEST, count) for value in sent.data]
+    _check_arguments(sent.fn_index, data, ranges)
     return json.dumps({**vars(sent), "data": data, "event_data": None}).encode()
+
+
+def _check_arguments(function: int | None, data: Sequence[Any], ranges: CallRanges) -> None:
+    own = None if function is None else ranges.get(function)
+    if own is None:
+        raise InvalidInput(f"the page has no function {function}: load it again")
+    if len(data) != len(own):
+        raise InvalidInput(
+            f"{len(own)} values make this call, not {len(data)}: load the page again"
+        )
+    for number, (value, one) in enumerate(zip(data, own, strict=True), start=1):
+        if (line := one.refusal(f"value {number} of the call", value)) is not None:
+            raise InvalidInput(f"{line}; load the page again")
 
 
 def _plain(value: Any, owns: Callable[[str], bool], deep: int, count: list[int]) -> Any:

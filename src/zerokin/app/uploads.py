@@ -11,11 +11,8 @@ from PIL import Image
 
 from zerokin.app.limits import Limits
 from zerokin.app.refusals import TooLarge
-from zerokin.data.images import decode
+from zerokin.data.images import FORMATS, decode
 from zerokin.errors import InvalidInput
-
-# Of what Pillow opens, some formats run other programs (EPS) or fetch other files.
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
 
 
 def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
@@ -30,8 +27,6 @@ def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
     limits
         Refused beyond them, before anything is decoded.
     """
-    if not content:
-        raise InvalidInput(f"image {name} is empty")
     if len(content) > limits.upload_bytes:
         raise TooLarge(
             f"image {name} has {len(content):,} bytes, over the limit of {limits.upload_bytes:,}"
@@ -43,9 +38,7 @@ def decode_upload(content: bytes, name: str, limits: Limits) -> Image.Image:
             f"image {name} has far more than {limits.pixels:,} pixels: make it smaller"
         ) from None
     if size is None:
-        raise InvalidInput(
-            f"image {name} is damaged, or none of {', '.join(FORMATS)}: send another"
-        )
+        return decode(content, name)  # which says what is wrong, as everywhere
     if size[0] * size[1] > limits.pixels:
         raise TooLarge(
             f"image {name} has {size[0]} × {size[1]} pixels, over the limit of "

@@ -81,6 +81,7 @@ def measure(
     seeds: Sequence[int],
     *,
     jobs: int = 1,
+    per_class: bool = False,
     split: str | None = None,
     features: str | None = None,
     semantics: str | None = None,
@@ -99,6 +100,8 @@ def measure(
         Seeds.
     jobs
         Processes that work side by side, each on one method and seed.
+    per_class
+        Rows also tell the accuracy of each class, and which superclasses are confused.
     """
     found = find_methods(methods)
     # What is wrong with the data is said before any process is started.
@@ -112,11 +115,12 @@ def measure(
     if jobs == 1:
         lenders: Evaluations = {}
         for task in tasks:
-            yield from _rows(*task, lenders, quiet=False)
+            yield from _rows(*task, lenders, per_class=per_class, quiet=False)
         return
     with make_workers(jobs) as pool:
         try:
-            for done in as_completed([pool.submit(_all_rows, *task) for task in tasks]):
+            submitted = [pool.submit(_all_rows, *task, per_class=per_class) for task in tasks]
+            for done in as_completed(submitted):
                 yield from done.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -156,8 +160,8 @@ _lenders: Evaluations = {}
 """Of a process that works beside others: what its tasks share."""
 
 
-def _all_rows(*task: Any) -> list[Row]:
-    return list(_rows(*task, _lenders, quiet=True))
+def _all_rows(*task: Any, per_class: bool) -> list[Row]:
+    return list(_rows(*task, _lenders, per_class=per_class, quiet=True))
 
 
 def _rows(
@@ -168,6 +172,7 @@ def _rows(
     options: Mapping[str, str | None],
     lenders: Evaluations,
     *,
+    per_class: bool,
     quiet: bool,
 ) -> Iterator[Row]:
     """Measure one method with one seed; settings on the same split share what was tried.
@@ -191,7 +196,12 @@ def _rows(
         if key not in evaluations:
             lender = lenders[key]
             evaluations[key] = Evaluation(
-                lender.dataset, method, random_state=seed, beside=lender, quiet=quiet
+                lender.dataset,
+                method,
+                random_state=seed,
+                beside=lender,
+                per_class=per_class,
+                quiet=quiet,
             )
         yield evaluations[key].run(setting)[0]
 

@@ -8,11 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from zerokin.benchmark.per_class import (
+    Positions,
+    per_class_accuracies,
+    superclass_confusions,
+)
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput
 from zerokin.metrics.accuracy import hit_at, per_class_top1, top1
-from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
+from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve, named_classes
 from zerokin.selection.class_fold_search import ClassFold, ClassFoldSearch
 from zerokin.selection.method import Method, Scorer, scores_among
 from zerokin.selection.staged_search import Goal, Selection
@@ -35,10 +40,17 @@ class Row:
     selection: dict[str, Any]
     metrics: dict[str, float] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    per_class: dict[str, dict[str, float]] | None = None
+    superclasses: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row as plain data."""
-        return asdict(self)
+        """Return the row as plain data; what was not asked for is left out."""
+        optional = ("per_class", "superclasses")
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None or name not in optional
+        }
 
 
 class Evaluation:
@@ -57,6 +69,8 @@ class Evaluation:
     beside
         The evaluation of another method on the same data set and seed: features are read, scaled
         and factored once for both.
+    per_class
+        Also tell the accuracy of each class, and which superclasses are confused.
     quiet
         Show no progress.
     """
@@ -69,11 +83,13 @@ class Evaluation:
         random_state: int = 0,
         search: ClassFoldSearch | None = None,
         beside: Evaluation | None = None,
+        per_class: bool = False,
         quiet: bool = False,
     ) -> None:
         self.dataset = dataset
         self.method = method
         self.random_state = random_state
+        self.per_class = per_class
         self.search = search or ClassFoldSearch(
             method, random_state=random_state, quiet=quiet
         ).prepare(dataset, beside=None if beside is None else beside.search)
@@ -95,7 +111,7 @@ class Evaluation:
         scorer = self._fitted(chosen.best.params)
         fitted = time.perf_counter()
         row = self._row(setting, chosen)
-        row.metrics = self._metrics(setting, scorer, chosen.best.seen_penalty)
+        self._measure(row, scorer, chosen.best.seen_penalty)
         row.seconds = {
             "selection": round(chosen.seconds, 2),
             "fit": round(fitted - started, 3),
@@ -125,29 +141,42 @@ class Evaluation:
             selection=selection,
         )
 
-    def _metrics(self, setting: Setting, scorer: Scorer, seen_penalty: float) -> dict[str, float]:
+    def _measure(self, row: Row, scorer: Scorer, seen_penalty: float) -> None:
+        """Fill in what the test samples say."""
         dataset = self.dataset
         features, truth = self.whole.unseen
         scores = scorer(features)
-        if setting == "generalized":
-            seen = self.whole.seen
+        if row.setting == "generalized":
+            split, held_out = dataset.split, self.whole.seen
+            seen_scores, seen_truth = scorer(held_out.features), held_out.truth
             curve = SeenUnseenCurve.from_scores(
-                scorer(seen.features), seen.truth, scores, truth, dataset.split.unseen
+                seen_scores, seen_truth, scores, truth, split.unseen
             )
             seen, unseen, harmonic = curve.at(seen_penalty)
-            return {
+            row.metrics = {
                 "seen": seen,
                 "unseen": unseen,
                 "harmonic_mean": harmonic,
                 "ausuc": curve.area(),
             }
+            if self.per_class:
+                both = np.concatenate([seen_scores, scores])
+                truth = np.concatenate([seen_truth, truth])
+                self._tell_classes(row, truth, named_classes(both, split.unseen, seen_penalty))
+            return
         among_unseen = scores_among(scorer, features, dataset.unseen, scores)
         named = dataset.unseen[among_unseen.argmax(axis=1)]
-        return {
+        row.metrics = {
             "top1": top1(truth, named),
             "per_class_top1": per_class_top1(truth, named),
             "hit5": hit_at(np.searchsorted(dataset.unseen, truth), among_unseen, 5),
         }
+        if self.per_class:
+            self._tell_classes(row, truth, named)
+
+    def _tell_classes(self, row: Row, truth: Positions, named: Positions) -> None:
+        row.per_class = per_class_accuracies(truth, named, self.dataset)
+        row.superclasses = superclass_confusions(truth, named, self.dataset)
 
 
 def refuse_unmeasurable(dataset: Dataset, setting: Setting) -> None:

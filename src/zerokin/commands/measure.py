@@ -23,6 +23,13 @@ class SettingName(StrEnum):
     generalized_few_shot = "generalized-few-shot"
 
 
+PerClass = Annotated[
+    bool,
+    typer.Option(
+        "--per-class",
+        help="rows also tell each class's accuracy and which superclasses are confused",
+    ),
+]
 FEW_SHOT = (SettingName.few_shot, SettingName.generalized_few_shot)
 
 
@@ -39,6 +46,7 @@ def evaluate(
     features: Features = None,
     semantics: Semantics = None,
     report: Annotated[Path | None, typer.Option("--json", help="write the rows")] = None,
+    per_class: PerClass = False,
     shots: Annotated[str, typer.Option(help="few-shot: shots of a class, joined by ,")] = "1,5",
     way: Annotated[
         int | None, typer.Option(help="few-shot: classes of an episode; 0: all; by default 5")
@@ -65,13 +73,16 @@ def evaluate(
     if few_shot:
         if len(setting) > 1:
             raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
+        if per_class:
+            raise InvalidInput("--per-class is for settings without shots: leave it out")
         plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
         options |= {name: value for name, value in plan.items() if value is not None}
         options["generalized"] = few_shot[0] == SettingName.generalized_few_shot
         run_few_shot(data, method, seeds, shots, report, tried, options)
         return
     reports = [] if report is None else [report]
-    run_comparison(data, [method], [one.value for one in setting], seeds, reports, options)
+    settings = [one.value for one in setting]
+    run_comparison(data, [method], settings, seeds, reports, options, per_class=per_class)
 
 
 def run_few_shot(
@@ -127,6 +138,7 @@ def compare(
         list[Path] | None, typer.Option("--out", help="table.csv, .json, .md or .tex; repeatable")
     ] = None,
     jobs: Annotated[int, typer.Option(help="processes side by side")] = 1,
+    per_class: PerClass = False,
 ) -> None:
     """Run ours beside its peers, all tuned alike, and print one table."""
     from zerokin.benchmark.comparison import known_methods
@@ -141,6 +153,7 @@ def compare(
         tables or [],
         {"split": split, "features": features, "semantics": semantics},
         jobs=jobs,
+        per_class=per_class,
     )
 
 
@@ -153,6 +166,7 @@ def run_comparison(
     options: dict[str, str | None],
     *,
     jobs: int = 1,
+    per_class: bool = False,
 ) -> None:
     """Measure methods on a data set, printing as they finish and writing after every one."""
     from zerokin.benchmark.comparison import measure, parse_seeds
@@ -162,7 +176,9 @@ def run_comparison(
         refuse_unknown_format(path)
         refuse_unwritable(path)
     rows: list[dict[str, Any]] = []
-    for row in measure(data, methods, settings, parse_seeds(seeds), jobs=jobs, **options):
+    for row in measure(
+        data, methods, settings, parse_seeds(seeds), jobs=jobs, per_class=per_class, **options
+    ):
         rows.append(row.as_dict())
         rows.sort(key=lambda done: (methods.index(done["method"]), done["seed"]))
         for path in tables:

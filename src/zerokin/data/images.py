@@ -159,6 +159,8 @@ def joint_sha256(names: Sequence[str], digests: Sequence[bytes]) -> str:
 
 def decode(content: bytes, name: str) -> Image.Image:
     """Decode an image to upright RGB; a damaged, truncated or huge one is named in the error."""
+    if not content:
+        raise InvalidInput(f"image {name} is empty: replace or remove it")
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             _check_size(image.size, len(content), name)

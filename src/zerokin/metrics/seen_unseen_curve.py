@@ -91,6 +91,24 @@ class SeenUnseenCurve:
         return float(np.trapezoid(self.seen_gains.sum() - seen, unseen)) / 1e4
 
 
+def named_classes(
+    scores: Values, is_unseen: NDArray[np.bool_], seen_penalty: float
+) -> NDArray[np.int64]:
+    """Return the classes (n,) that are named when all compete, as `SeenUnseenCurve.at` counts them.
+
+    Parameters
+    ----------
+    scores
+        (n, C) scores; higher is better.
+    is_unseen
+        Which classes (C,) are unseen.
+    seen_penalty
+        Subtracted from the scores of seen classes (calibrated stacking).
+    """
+    gaps, best_seen, best_unseen = _sides(scores, is_unseen)
+    return np.where(gaps > seen_penalty, best_seen, best_unseen)
+
+
 def _ordered(gaps: Values, gains: Values) -> tuple[Values, Values]:
     order = np.argsort(gaps, kind="stable")
     return gaps[order], gains[order]

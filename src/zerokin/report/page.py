@@ -11,15 +11,28 @@ from zerokin._version import __version__
 from zerokin.data.dataset import Dataset
 from zerokin.errors import MissingExtra
 from zerokin.report.bars import ablation_panels, draw_bars
+from zerokin.report.class_tables import confusion_tables, per_class_lines
 from zerokin.report.comparison import comparison_lines
 from zerokin.report.few_shot import few_shot_ablation_lines, few_shot_lines
-from zerokin.report.tables import Lines
+from zerokin.report.tables import Lines, best_cells
 from zerokin.temporaries import scratch_folder
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 Row = Mapping[str, Any]
+MEANINGS = {
+    "U": "accuracy on unseen classes when seen ones compete too, each class counting alike",
+    "S": "accuracy on seen classes when unseen ones compete too, each class counting alike",
+    "H": "harmonic mean of U and S: high only where both are",
+    "AUSUC": "area under the seen-unseen curve, from 0 to 1: S over U for every penalty of seen "
+    "classes",
+    "pure": "accuracy on unseen classes among themselves, each class counting alike",
+    "standard": "accuracy on unseen classes among themselves, on the standard split",
+    "folds": "what validation classes, held out of the seen ones, said",
+    "tried": "settings of hyper-parameters that a method chose from",
+}
+"""Of the headings of tables, for their legend."""
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 
 
@@ -59,14 +72,48 @@ def _section(name: str, rows: Sequence[Row]) -> dict[str, Any]:
         ("few-shot", alone, few_shot_ablation_lines),
         ("generalized few-shot", generalized, few_shot_lines),
     ]
-    found = []
+    found: list[dict[str, Any]] = []
     for heading, part, lines in kinds:
         # A table needs a column that it knows.
         if part and len((table := lines(part)).headings) > 1:
             panels = ablation_panels(part)
             drawn = _svg(lambda path, given=panels: draw_bars(given, path)) if panels else None  # type: ignore[misc]
-            found.append({"heading": heading, "table": table, "figure": drawn})
-    return {"name": name, "tables": found, "rows": [_told(row) for row in own]}
+            best = best_cells(table, beside=("tried",))
+            found.append({"heading": heading, "table": table, "best": best, "figure": drawn})
+    return {
+        "name": name,
+        "tables": found,
+        "legend": _legend([heading for part in found for heading in part["table"].headings]),
+        "classes": _classes([row for row in own if row.get("per_class")]),
+        "confusions": confusion_tables([row for row in own if row.get("superclasses")]),
+        "rows": [_told(row) for row in own],
+    }
+
+
+def _legend(headings: Sequence[str]) -> dict[str, str]:
+    """Return what the headings of tables stand for."""
+    words = {word for heading in headings for word in re.split(r"[ ,]+", heading)}
+    return {word: meaning for word, meaning in MEANINGS.items() if word in words}
+
+
+def _classes(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return a table of the classes for each setting."""
+    found = []
+    for setting in dict.fromkeys(row["setting"] for row in rows):
+        table = per_class_lines([row for row in rows if row["setting"] == setting])
+        found.append({"setting": setting, "table": table, "best": _best_in_lines(table)})
+    return found
+
+
+def _best_in_lines(table: Lines) -> set[tuple[int, int]]:
+    """Return line and column of the best figures where several methods stand in a line."""
+    best = set()
+    for row, line in enumerate(table.lines):
+        figures = {column: float(cell) for column, cell in enumerate(line) if column > 1 and cell}
+        if len(figures) > 1:
+            top = max(figures.values())
+            best |= {(row, column) for column, figure in figures.items() if figure == top}
+    return best
 
 
 def _told(row: Row) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from zerokin.aliases import CHOICES
 from zerokin.errors import InvalidInput, shown
 from zerokin.files import existing
+from zerokin.report.class_tables import class_problem
 
 MOST = 1e9
 ONE_FIGURE, HARMONIC = ("top1", "way"), ("unseen", "seen", "harmonic_mean", "ci95")
@@ -60,4 +61,4 @@ def _problem(row: Any) -> str | None:
     missing = [name for name in needed if "shots" in metrics and name not in metrics]
     if missing:
         return f"it has shots, but no {missing[0]}"
-    return None
+    return class_problem(row)

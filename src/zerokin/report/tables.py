@@ -38,3 +38,36 @@ def in_markdown(content: Lines) -> str:
     rule = ["---", *["---:"] * (len(content.headings) - 1)]
     rows: Sequence[list[str]] = (content.headings, rule, *content.lines)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
+def best_cells(content: Lines, *, beside: Sequence[str] = ()) -> set[tuple[int, int]]:
+    """Return line and column of the best figures: the highest of each column of two and more.
+
+    What is shown counts: figures that are printed alike are best together.
+
+    Parameters
+    ----------
+    content
+        A table whose figures are better the higher they are.
+    beside
+        Headings of columns that are no such figures.
+
+    Examples
+    --------
+    >>> lines = [["x", "84", "61.2 ± 0.8"], ["y", "9", "61.2"], ["z", "7", "58.0"]]
+    >>> sorted(best_cells(Lines(["method", "tried", "pure"], lines), beside=["tried"]))
+    [(0, 2), (1, 2)]
+    """
+    best = set()
+    for column, heading in enumerate(content.headings):
+        if not column or heading in beside:
+            continue
+        figures = {
+            row: float(line[column].partition(" ±")[0])
+            for row, line in enumerate(content.lines)
+            if line[column]
+        }
+        if len(figures) > 1:
+            top = max(figures.values())
+            best |= {(row, column) for row, figure in figures.items() if figure == top}
+    return best
