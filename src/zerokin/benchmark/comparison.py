@@ -111,7 +111,9 @@ def measure(
     for method in found:
         method.refuse(dataset)
     options = {"split": split, "features": features, "semantics": semantics}
-    tasks = [(data, method, settings, seed, options) for seed in seeds for method in methods]
+    tasks: list[Any] = [
+        (data, method, settings, seed, options) for seed in seeds for method in methods
+    ]
     if jobs == 1:
         lenders: Evaluations = {}
         for task in tasks:
