@@ -111,17 +111,17 @@ def measure(
     for method in found:
         method.refuse(dataset)
     options = {"split": split, "features": features, "semantics": semantics}
-    tasks: list[Any] = [
-        (data, method, settings, seed, options) for seed in seeds for method in methods
+    tasks = [
+        (data, method, settings, seed, options, per_class) for seed in seeds for method in methods
     ]
     if jobs == 1:
         lenders: Evaluations = {}
         for task in tasks:
-            yield from _rows(*task, lenders, per_class=per_class, quiet=False)
+            yield from _rows(*task, lenders, quiet=False)
         return
     with make_workers(jobs) as pool:
         try:
-            submitted = [pool.submit(_all_rows, *task, per_class=per_class) for task in tasks]
+            submitted = [pool.submit(_all_rows, *task) for task in tasks]
             for done in as_completed(submitted):
                 yield from done.result()
         finally:
@@ -162,8 +162,8 @@ _lenders: Evaluations = {}
 """Of a process that works beside others: what its tasks share."""
 
 
-def _all_rows(*task: Any, per_class: bool) -> list[Row]:
-    return list(_rows(*task, _lenders, per_class=per_class, quiet=True))
+def _all_rows(*task: Any) -> list[Row]:
+    return list(_rows(*task, _lenders, quiet=True))
 
 
 def _rows(
@@ -172,9 +172,9 @@ def _rows(
     settings: Sequence[Setting],
     seed: int,
     options: Mapping[str, str | None],
+    per_class: bool,
     lenders: Evaluations,
     *,
-    per_class: bool,
     quiet: bool,
 ) -> Iterator[Row]:
     """Measure one method with one seed; settings on the same split share what was tried.
