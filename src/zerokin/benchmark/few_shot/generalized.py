@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zerokin.benchmark.few_shot.episodes import draw_episodes, mean_with_ci95
 from zerokin.benchmark.few_shot.evaluation import FewShotEvaluation
 from zerokin.benchmark.few_shot.method import FewShotMethod
-from zerokin.benchmark.few_shot.ours import SHOTS_ALONE, OursFewShot
+from zerokin.benchmark.few_shot.ours import OF_SHOTS, SHOTS_ALONE, OursFewShot
 from zerokin.benchmark.few_shot.selection import choose_on_episodes
 from zerokin.benchmark.settings import Row
 from zerokin.classifiers.few_shot.few_shot_classifier import FewShotClassifier
@@ -169,7 +169,7 @@ class GeneralizedFewShotEvaluation:
 
 def _fitted(data: TrainingData, params: Params) -> FewShotClassifier:
     """Return the classifier with what base classes teach, still without novel classes."""
-    own = {name: params[name] for name in ("kappa", "base_weight", "base_neighbors")}
+    own = {name: params[name] for name in OF_SHOTS}
     zero_shot = {name: value for name, value in params.items() if name not in own}
     model = FewShotClassifier(
         ZeroShotClassifier(**zero_shot, random_state=data.random_state), **own
