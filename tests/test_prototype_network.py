@@ -91,7 +91,7 @@ def test_one_class_alone_teaches_nothing():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_variance_is_that_of_the_gaussian_process(seed):
-    """Against the joint covariance: conditioning by Schur complement, one class left out in turn."""
+    """Against the joint covariance: by Schur complement, one class left out in turn."""
     rng = np.random.default_rng(seed)
     n, noise = int(rng.integers(9, 14)), float(rng.uniform(0.3, 2))
     places = rng.normal(size=(n, 2))

@@ -52,6 +52,9 @@ def evaluate(
     base: Annotated[str, typer.Option(help="few-shot: learn from training or all seen")] = (
         "training"
     ),
+    choose_on: Annotated[
+        str, typer.Option(help="few-shot: choose on validation classes, held-out base, or both")
+    ] = "validation",
     tried: Annotated[
         Path | None, typer.Option("--tried", help="few-shot: write all that was tried as CSV")
     ] = None,
@@ -66,6 +69,7 @@ def evaluate(
         if len(setting) > 1:
             raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
         plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
+        plan["choose_on"] = choose_on
         options |= {name: value for name, value in plan.items() if value is not None}
         options["generalized"] = few_shot[0] == SettingName.generalized_few_shot
         run_few_shot(data, method, seeds, shots, report, tried, options)

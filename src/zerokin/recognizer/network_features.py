@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.data.dataset import Dataset
+from zerokin.data.dataset import TEST_SEEN, Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.features.extraction import extract_features
 from zerokin.features.feature_learner import FeatureLearner
@@ -49,9 +49,13 @@ class FoldFeatures(Dataset):
         whole = super().fold(number, test_seen=test_seen, seed=seed)
         return whole.with_inputs(self.of_folds[number - 1]) if self.of_folds else whole
 
-    def repeated_folds(self, *, held_out: int, seed: int = 0) -> list[Dataset]:
+    def repeated_folds(
+        self, *, held_out: int, test_seen: float = TEST_SEEN, seed: int = 0
+    ) -> list[Dataset]:
         """Return folds drawn anew; none where each fold needs a network of its own."""
-        return [] if self.of_folds else super().repeated_folds(held_out=held_out, seed=seed)
+        if self.of_folds:
+            return []
+        return super().repeated_folds(held_out=held_out, test_seen=test_seen, seed=seed)
 
 
 class NetworkFeatures(NamedTuple):

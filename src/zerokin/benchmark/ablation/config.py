@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from zerokin.benchmark.ablation.methods import ZERO_SHOT
 from zerokin.benchmark.few_shot.comparison import VARIANTS as FEW_SHOT_VARIANTS
 from zerokin.benchmark.few_shot.comparison import known_few_shot_methods
-from zerokin.benchmark.few_shot.evaluation import EpisodePlan
+from zerokin.benchmark.few_shot.evaluation import ChooseOn, EpisodePlan
 from zerokin.declared import Count, Declared, parse_as
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.network_config import (
@@ -71,17 +71,22 @@ class RowPlan(Declared):
     semantics
         Of the classes, in place of the data's own, as for `zerokin.load_dataset`; the networks
         were trained with the data's own all the same.
+    choose_on
+        Few-shot: classes whose episodes choose, ``"validation"`` (by default), ``"base"`` or
+        ``"both"``, as for `~zerokin.benchmark.few_shot.FewShotEvaluation`.
     """
 
     name: Annotated[str, Text("class labels")]
     networks: Annotated[tuple[str, ...], Several(Text("base"), least=True)]
     method: Annotated[str, Text("ours")] = "ours"
     semantics: Annotated[str, Text("taxonomy")] | None = None
+    choose_on: ChooseOn | None = None
 
     @property
     def told(self) -> dict[str, str]:
         """What its results tell of it."""
-        own = {} if self.semantics is None else {"semantics": self.semantics}
+        said = {"semantics": self.semantics, "choose_on": self.choose_on}
+        own = {name: value for name, value in said.items() if value is not None}
         return {"method": self.name, "by": self.method, **own}
 
 
@@ -234,6 +239,9 @@ def _check_row(row: RowPlan, config: AblationConfig) -> None:
         if name not in known:
             raise InvalidInput(f"no network {shown(name)}{did_you_mean(name, known)}")
     check_arguments({"method": OneOf(METHODS[config.setting])}, method=row.method)
+    by_episodes = config.setting == "few-shot" and row.method not in ZERO_SHOT
+    if row.choose_on is not None and not by_episodes:
+        raise InvalidInput("choose_on is for few-shot methods: leave it out")
     if row.semantics is not None and row.method == "network":
         raise InvalidInput(
             "a network's own scores are of the semantics that it was trained with: leave out "

@@ -77,7 +77,7 @@ def measure(
         dataset = whole.with_inputs(joined_readings(files, part))
         stages: Any = None if tune else ([{}],)
         measured = _zero_shot if row.method in ZERO_SHOT else _few_shot
-        found = measured(dataset, config, row.method, part[1], stages, validation_only)
+        found = measured(dataset, config, row, part[1], stages, validation_only)
         results += [{**one, **row.told} for one in found]
     return results
 
@@ -85,21 +85,27 @@ def measure(
 def _few_shot(
     dataset: Dataset,
     config: AblationConfig,
-    name: str,
+    row: RowPlan,
     seed: int,
     stages: Any,
     validation_only: bool,
 ) -> Results:
-    method = find_few_shot_methods([name])[0]
+    method = find_few_shot_methods([row.method])[0]
     method.stages = stages or method.stages
     results: Results = []
     for shots in config.shots:
         plan = EpisodePlan(shots=shots, episodes=config.episodes)
-        evaluation = FewShotEvaluation(dataset, plan, random_state=seed, quiet=True)
+        evaluation = FewShotEvaluation(
+            dataset,
+            plan,
+            choose_on=row.choose_on or "validation",
+            random_state=seed,
+            quiet=True,
+        )
         if not validation_only:
             results.append(evaluation.run(method)[0].as_dict())
             continue
-        best = choose_on_episodes(method, evaluation.validation, quiet=True).best
+        best = choose_on_episodes(method, evaluation.choices, quiet=True).best
         figures = {"top1": best.score("pure"), "shots": shots, "way": plan.way}
         results.append(_validated(dataset, seed, best.params, figures))
     return results
@@ -108,12 +114,12 @@ def _few_shot(
 def _zero_shot(
     dataset: Dataset,
     _config: AblationConfig,
-    name: str,
+    row: RowPlan,
     seed: int,
     stages: Any,
     validation_only: bool,
 ) -> Results:
-    method = ZERO_SHOT[name]()
+    method = ZERO_SHOT[row.method]()
     method.stages = stages or method.stages
     search = ClassFoldSearch(method, random_state=seed, quiet=True).prepare(dataset)
     if validation_only:

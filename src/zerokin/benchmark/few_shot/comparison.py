@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from zerokin.benchmark.few_shot.evaluation import Base, EpisodePlan, FewShotEvaluation
+from zerokin.benchmark.few_shot.evaluation import Base, ChooseOn, EpisodePlan, FewShotEvaluation
 from zerokin.benchmark.few_shot.generalized import GENERALIZED, GeneralizedFewShotEvaluation
 from zerokin.benchmark.few_shot.method import FewShotMethod
 from zerokin.benchmark.few_shot.ours import (
@@ -88,6 +88,7 @@ def measure_few_shot(
     queries: int = EpisodePlan.queries,
     episodes: int = EpisodePlan.episodes,
     base: Base = "training",
+    choose_on: ChooseOn = "validation",
     generalized: bool = False,
     split: str | None = None,
     features: str | None = None,
@@ -105,8 +106,8 @@ def measure_few_shot(
         Seeds of the episodes.
     shots, way, queries, episodes
         Of the episodes; ``way=0`` means all test classes at once.
-    base
-        What methods learn from: see `FewShotEvaluation`.
+    base, choose_on
+        What methods learn from, and whose episodes choose: see `FewShotEvaluation`.
     generalized
         Name samples of novel and of base classes among both: see `GeneralizedFewShotEvaluation`,
         for which ``episodes`` are draws of shots of all test classes.
@@ -120,7 +121,9 @@ def measure_few_shot(
         asked = min(way or novel, novel) if generalized else way or novel
         plan = EpisodePlan(asked, number, queries, episodes)
         for seed in seeds:
-            evaluation = FewShotEvaluation(dataset, plan, base=base, random_state=seed)
+            evaluation = FewShotEvaluation(
+                dataset, plan, base=base, choose_on=choose_on, random_state=seed
+            )
             run = GeneralizedFewShotEvaluation(evaluation).run if generalized else evaluation.run
             for method in found:
                 yield run(method)

@@ -1,10 +1,10 @@
-"""The few-shot setting: chosen on validation classes, tested once on episodes of test classes."""
+"""The few-shot setting: chosen without test classes, tested once on episodes of these."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -30,6 +30,7 @@ from zerokin.selection.method import TrainingData
 from zerokin.selection.staged_search import Selection
 
 Base = Literal["training", "seen"]
+ChooseOn = Literal["validation", "base", "both"]
 FewShotSetting = Literal["few-shot", "generalized-few-shot"]
 
 
@@ -65,8 +66,13 @@ class FewShotEvaluation:
         What methods learn from for the test. ``"training"``: the seen classes that do not
         validate, where the data has one fold of validation classes, as mini-ImageNet has.
         ``"seen"``: all seen classes, as always where there are several folds.
+    choose_on
+        Classes whose episodes choose hyper-parameters. ``"validation"``: the validation classes.
+        ``"base"``: the base classes of the test, held out in turn as many at a time as validate,
+        at most a third; what is learned from semantics is then learned without them, but a
+        network that was trained on them knows them. ``"both"``, counting alike.
     random_state
-        Seed of the episodes.
+        Seed of the episodes, and of what is held out of base classes.
     quiet
         Show no progress.
     """
@@ -75,6 +81,7 @@ class FewShotEvaluation:
         "dataset": InstanceOf(Dataset, "a Dataset"),
         "plan": InstanceOf(EpisodePlan, "an EpisodePlan"),
         "base": OneOf(get_args(Base)),
+        "choose_on": OneOf(get_args(ChooseOn)),
         "random_state": SEED,
         "quiet": Boolean(),
     }
@@ -85,6 +92,7 @@ class FewShotEvaluation:
         plan: EpisodePlan,
         *,
         base: Base = "training",
+        choose_on: ChooseOn = "validation",
         random_state: int = 0,
         quiet: bool = False,
     ) -> None:
@@ -93,6 +101,7 @@ class FewShotEvaluation:
             dataset=dataset,
             plan=plan,
             base=base,
+            choose_on=choose_on,
             random_state=random_state,
             quiet=quiet,
         )
@@ -114,11 +123,21 @@ class FewShotEvaluation:
         self.base = base if len(dataset.split.folds) == 1 else "seen"
         self.test = self._test_task()
         folds = range(1, len(dataset.split.folds) + 1)
-        self.validation = [self._validation_task(number) for number in folds]
+        self.choose_on = choose_on
+        self.validation = (
+            [] if choose_on == "base" else [self._validation_task(number) for number in folds]
+        )
+        self.held_out_base = [] if choose_on == "validation" else self._base_tasks()
+
+    @property
+    def choices(self) -> list[Task]:
+        """What is chosen on; classes of one kind count as much as those of the other."""
+        kinds = (self.validation, self.held_out_base)
+        return [replace(task, weight=1 / len(kind)) for kind in kinds for task in kind]
 
     def run(self, method: FewShotMethod) -> tuple[Row, Selection]:
         """Choose on validation classes, learn from the base classes, and measure once."""
-        chosen = choose_on_episodes(method, self.validation, quiet=self.quiet)
+        chosen = choose_on_episodes(method, self.choices, quiet=self.quiet)
         started = time.perf_counter()
         test = self.test
         scorer = next(iter(method.scorers(test.data, test.pool, [chosen.best.params])))
@@ -145,7 +164,6 @@ class FewShotEvaluation:
     def row(self, method: FewShotMethod, chosen: Selection, setting: FewShotSetting) -> Row:
         """Return a row without metrics: what is measured, and how it was chosen."""
         split = self.dataset.split
-        validation = self.validation[0].episodes
         return Row(
             dataset=self.dataset.name,
             setting=setting,
@@ -155,15 +173,25 @@ class FewShotEvaluation:
             split=split.version,
             seed=self.random_state,
             selection={
-                "on": (
-                    f"{len(validation)} {validation.way}-way episodes of each of "
-                    f"{len(split.folds)} folds ({split.folds_version})"
-                ),
+                "on": self._described_choice(),
                 "base": f"{self.base} classes",
                 **chosen.best.params,
                 "validation": round(chosen.best.score("pure"), 2),
                 "tried": len(chosen.trials),
             },
+        )
+
+    def _described_choice(self) -> str:
+        """Say what is chosen on, such as ``300 5-way episodes of each of 3 folds (public)``."""
+        kinds = (
+            (self.validation, self.dataset.split.folds_version),
+            (self.held_out_base, "of base classes"),
+        )
+        return " and ".join(
+            f"{len(tasks[0].episodes)} {tasks[0].episodes.way}-way episodes of each of "
+            f"{len(tasks)} folds ({version})"
+            for tasks, version in kinds
+            if tasks
         )
 
     def _test_task(self) -> Task:
@@ -182,6 +210,28 @@ class FewShotEvaluation:
             f"validation classes of fold {number}",
             self.plan.validation_episodes,
         )
+
+    def _base_tasks(self) -> list[Task]:
+        """Return a task for each part of the base classes, which is novel there."""
+        dataset, seed = self.dataset, self.random_state
+        # What the test learns from; validation classes are no part of it then.
+        base = dataset.fold(1, test_seen=0.0, seed=seed) if self.base == "training" else dataset
+        folds = base.repeated_folds(held_out=1, test_seen=0.0, seed=seed)  # one partition
+        if not folds:
+            raise InvalidInput(
+                f"{dataset.name} has {len(base.seen)} base classes, too few to hold some out: "
+                "choose on validation classes"
+            )
+        return [
+            self._task(
+                fold,
+                fold.split.train,
+                fold.split.test_unseen,
+                f"part {number} of the base classes",
+                self.plan.validation_episodes,
+            )
+            for number, fold in enumerate(folds, start=1)
+        ]
 
     def _task(
         self,

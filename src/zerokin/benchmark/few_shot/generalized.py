@@ -94,7 +94,7 @@ class GeneralizedFewShotEvaluation:
     def run(self, method: FewShotMethod) -> tuple[Row, Selection]:
         """Choose hyper-parameters and seen penalty on validation classes, and measure once."""
         evaluation, plan = self.evaluation, self.evaluation.plan
-        chosen = choose_on_episodes(method, evaluation.validation, quiet=evaluation.quiet)
+        chosen = choose_on_episodes(method, evaluation.choices, quiet=evaluation.quiet)
         started = time.perf_counter()
         params = chosen.best.params
         draws = min(plan.validation_episodes, 30)
