@@ -55,6 +55,9 @@ def evaluate(
     choose_on: Annotated[
         str, typer.Option(help="few-shot: choose on validation classes, held-out base, or both")
     ] = "validation",
+    shot_features: Annotated[
+        str | None, typer.Option(help="few-shot: features that samples have as shots")
+    ] = None,
     tried: Annotated[
         Path | None, typer.Option("--tried", help="few-shot: write all that was tried as CSV")
     ] = None,
@@ -69,7 +72,7 @@ def evaluate(
         if len(setting) > 1:
             raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
         plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
-        plan["choose_on"] = choose_on
+        plan |= {"choose_on": choose_on, "shot_features": shot_features}
         options |= {name: value for name, value in plan.items() if value is not None}
         options["generalized"] = few_shot[0] == SettingName.generalized_few_shot
         run_few_shot(data, method, seeds, shots, report, tried, options)

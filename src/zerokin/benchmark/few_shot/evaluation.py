@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.few_shot.batches import episode_accuracies
-from zerokin.benchmark.few_shot.episodes import draw_episodes, mean_with_ci95
+from zerokin.benchmark.few_shot.episodes import Episodes, draw_episodes, mean_with_ci95
 from zerokin.benchmark.few_shot.method import FewShotMethod
 from zerokin.benchmark.few_shot.selection import Task, choose_on_episodes
 from zerokin.benchmark.settings import Row, features_name, features_sha256
@@ -23,6 +23,7 @@ from zerokin.parameters import (
     Boolean,
     InstanceOf,
     OneOf,
+    Optional,
     Ranges,
     check_arguments,
 )
@@ -71,6 +72,9 @@ class FewShotEvaluation:
         ``"base"``: the base classes of the test, held out in turn as many at a time as validate,
         at most a third; what is learned from semantics is then learned without them, but a
         network that was trained on them knows them. ``"both"``, counting alike.
+    shot_features
+        The same data with features that samples have as shots, such as averages over many random
+        crops (augmented shots: Bendou et al., EASY, 2022); None for the same as of queries.
     random_state
         Seed of the episodes, and of what is held out of base classes.
     quiet
@@ -82,6 +86,7 @@ class FewShotEvaluation:
         "plan": InstanceOf(EpisodePlan, "an EpisodePlan"),
         "base": OneOf(get_args(Base)),
         "choose_on": OneOf(get_args(ChooseOn)),
+        "shot_features": Optional(InstanceOf(Dataset, "a Dataset")),
         "random_state": SEED,
         "quiet": Boolean(),
     }
@@ -93,6 +98,7 @@ class FewShotEvaluation:
         *,
         base: Base = "training",
         choose_on: ChooseOn = "validation",
+        shot_features: Dataset | None = None,
         random_state: int = 0,
         quiet: bool = False,
     ) -> None:
@@ -102,9 +108,11 @@ class FewShotEvaluation:
             plan=plan,
             base=base,
             choose_on=choose_on,
+            shot_features=shot_features,
             random_state=random_state,
             quiet=quiet,
         )
+        _refuse_other_shots(dataset, shot_features)
         if not dataset.split.folds:
             raise InvalidInput(
                 f"{dataset.name} has no validation classes, so nothing can be chosen on it"
@@ -116,7 +124,7 @@ class FewShotEvaluation:
                 ZerokinWarning,
                 stacklevel=2,
             )
-        self.dataset = dataset
+        self.dataset, self.shot_features = dataset, shot_features
         self.plan = plan
         self.random_state = random_state
         self.quiet = quiet
@@ -175,11 +183,19 @@ class FewShotEvaluation:
             selection={
                 "on": self._described_choice(),
                 "base": f"{self.base} classes",
+                **self._described_shots(),
                 **chosen.best.params,
                 "validation": round(chosen.best.score("pure"), 2),
                 "tried": len(chosen.trials),
             },
         )
+
+    def _described_shots(self) -> dict[str, str]:
+        """Say what features shots have, where these are others."""
+        if self.shot_features is None:
+            return {}
+        sha256 = features_sha256(self.shot_features)
+        return {"shot_features": f"{features_name(self.shot_features)} ({sha256[:12]})"}
 
     def _described_choice(self) -> str:
         """Say what is chosen on, such as ``300 5-way episodes of each of 3 folds (public)``."""
@@ -258,4 +274,22 @@ class FewShotEvaluation:
         except InvalidInput as error:
             raise InvalidInput(f"{dataset.name}, {what}: {error}") from error
         data = TrainingData.from_dataset(dataset, train, self.random_state, needs_semantics=False)
-        return Task(data, dataset.finite_features(pool), drawn)
+        features = dataset.finite_features(pool)
+        if self.shot_features is not None:
+            # The pool holds every sample twice: as it is asked for, and as it is shown.
+            shown = self.shot_features.finite_features(pool)
+            features = np.concatenate([features, shown.astype(features.dtype)])
+            drawn = Episodes(drawn.classes, drawn.shots + len(pool), drawn.queries)
+        return Task(data, features, drawn)
+
+
+def _refuse_other_shots(dataset: Dataset, shots: Dataset | None) -> None:
+    """Refuse features of shots that are not of the same samples, or of another network."""
+    if shots is None:
+        return
+    sizes = [one.finite_features(np.arange(1)).shape[1] for one in (dataset, shots)]
+    if len(shots) != len(dataset) or sizes[0] != sizes[1]:
+        raise InvalidInput(
+            f"shot_features are {len(shots):,} × {sizes[1]:,}, but features {len(dataset):,} × "
+            f"{sizes[0]:,}: read the same images with the same network"
+        )
