@@ -37,7 +37,11 @@ def _describe_network(network: FeatureLearner) -> Iterator[tuple[str, Any]]:
         yield "their license, as published", preset.license
     yield "image side", network.view.image_size
     if settings.tta_crops:
-        yield "crops read beside each image", settings.tta_crops
+        random = settings.tta_crop_seed is not None
+        yield (
+            f"{'random crops read of' if random else 'crops read beside'} each image",
+            (settings.tta_crops),
+        )
     if not network.history_:
         yield "training of the network", "none: its features are used as they are"
         return

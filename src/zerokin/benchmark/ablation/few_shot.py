@@ -74,16 +74,21 @@ def measure(
     results: Results = []
     whole = load_dataset(data, split=split, semantics=row.semantics)
     for part in files[0]:
-        dataset = whole.with_inputs(joined_readings(files, part))
+        of_queries, of_shots = files[: len(row.networks)], files[len(row.networks) :]
+        dataset = whole.with_inputs(joined_readings(of_queries, part))
+        shown = whole.with_inputs(joined_readings(of_shots, part)) if of_shots else None
         stages: Any = None if tune else ([{}],)
-        measured = _zero_shot if row.method in ZERO_SHOT else _few_shot
-        found = measured(dataset, config, row, part[1], stages, validation_only)
+        if row.method in ZERO_SHOT:
+            found = _zero_shot(dataset, row, part[1], stages, validation_only)
+        else:
+            found = _few_shot(dataset, shown, config, row, part[1], stages, validation_only)
         results += [{**one, **row.told} for one in found]
     return results
 
 
 def _few_shot(
     dataset: Dataset,
+    shown: Dataset | None,
     config: AblationConfig,
     row: RowPlan,
     seed: int,
@@ -99,6 +104,7 @@ def _few_shot(
             dataset,
             plan,
             choose_on=row.choose_on or "validation",
+            shot_features=shown,
             random_state=seed,
             quiet=True,
         )
@@ -113,7 +119,6 @@ def _few_shot(
 
 def _zero_shot(
     dataset: Dataset,
-    _config: AblationConfig,
     row: RowPlan,
     seed: int,
     stages: Any,
