@@ -15,6 +15,7 @@ from zerokin.benchmark.ablation.config import parse_config, read_config
 from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation
 from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
 from zerokin.errors import InvalidInput
+from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.scaler import unit_length
 
 FILE = Path(__file__).parents[1] / "configs" / "mini-imagenet" / "easy.yaml"
@@ -123,3 +124,70 @@ def test_networks_of_shots_that_do_not_fit():
         InvalidInput, match="network one: seed_offset must be a whole number from 0"
     ):
         parse_config({**content, "networks": networks, "rows": [row]})
+
+
+def test_networks_that_have_not_seen_what_is_held_out_of_base_classes(
+    folder, tmp_path, monkeypatch
+):
+    content = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    quick = {"epochs": 1, "batch_size": 32, "image_size": SIDE}
+    defaults = {"backbone": "conv4", "weights": None, "options": {"width": 4}, "mode": "classes"}
+    networks = {"one": {}, "crops": {"like": "one", "tta_crops": 2, "tta_crop_seed": 1}}
+    row = {"name": "a", "networks": ["one"], "shot_networks": ["crops"], "method": "ours-shots"}
+    content |= {
+        "defaults": {**defaults, "image_size": SIDE, "recipe": quick},
+        "networks": networks,
+        "rows": [{**row, "choose_on": "both"}, {**row, "name": "b"}],
+        "base_fold_networks": True,
+        "cache_size": SIDE,
+        "episodes": 5,
+        "shots": [1],
+    }
+    trained_on = []
+    fit = FeatureLearner.fit
+
+    def watched(self, dataset, **options):
+        names = dataset.classes.names
+        labels = np.unique(dataset.evaluation_labels(dataset.split.train))
+        trained_on.append({names[label] for label in labels})
+        return fit(self, dataset, **options)
+
+    monkeypatch.setattr(FeatureLearner, "fit", watched)
+    config = parse_config(content)
+    options = {"device": "cpu", "tune": False, "quiet": True}
+    rows = {r["method"]: r for r in run_ablation(folder, config, tmp_path, **options)}
+    base = {f"c{number}" for number in range(PARTS["train"])}
+    # Crops only read another way what was trained before: trainings are loaded, not made anew.
+    parts = [names for names in trained_on if names != base]
+    assert {len(names) for names in parts} == {5}
+    held = [base - names for names in parts[:3]]
+    assert len(set.union(*held)) == sum(map(len, held)) == 6
+    assert rows["a"]["selection"]["on"].endswith(
+        "(of base classes, by networks that have not seen them)"
+    )
+    assert rows["b"]["selection"]["on"].endswith("folds (public)")
+    dataset = zerokin.load_dataset(folder)
+    whole, crops = (
+        [np.load(tmp_path / f"{name}-base-0-fold-{n}.npy").astype(np.float32) for n in (1, 2, 3)]
+        for name in ("one", "crops")
+    )
+    found = FewShotEvaluation(
+        dataset.with_inputs(np.load(tmp_path / "one-base-0.npy").astype(np.float32)),
+        EpisodePlan(shots=1, episodes=5),
+        choose_on="both",
+        shot_features=dataset.with_inputs(
+            np.load(tmp_path / "crops-base-0.npy").astype(np.float32)
+        ),
+        fold_features=list(zip(whole, crops, strict=True)),
+        quiet=True,
+    )
+    for task, own, shown in zip(found.held_out_base, whole, crops, strict=True):
+        half = len(task.pool) // 2
+        assert all((own == row).all(axis=1).any() for row in task.pool[:half:9])
+        assert all((shown == row).all(axis=1).any() for row in task.pool[half::9])
+    method = find_few_shot_methods(["ours-shots"])[0]
+    method.stages = ([{}],)
+    assert rows["a"]["selection"]["validation"] == found.run(method)[0].selection["validation"]
+    del content["rows"][0]
+    with pytest.raises(InvalidInput, match="base_fold_networks is for rows with choose_on base or"):
+        parse_config(content)

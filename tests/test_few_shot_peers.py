@@ -84,9 +84,7 @@ def am3(S, q, Z, peer):
     base = DATASET.semantics[np.unique(BASE.labels)]
     W = {
         k: v.astype(float)
-        for k, v in peer.base_.memo(
-            train_am3, peer.base_, S.shape[1], learning_rate=0.003, dropout=0.5
-        ).items()
+        for k, v in peer.base_.once(train_am3, S.shape[1], learning_rate=0.003, dropout=0.5).items()
     }
     length = np.sqrt((BASE.features**2).sum(axis=1).mean())
     scores = []

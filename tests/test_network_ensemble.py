@@ -120,9 +120,7 @@ def test_bundles_that_miss_a_network_are_refused(bundle, tmp_path):
         old = sha256(generation(bundle) / "about.json")
         assert old in text
         pointer.write_text(text.replace(old, sha256(about)), encoding="utf-8")
-        with pytest.raises(
-            ZerokinError, match=r"networks must be|network gives|no feature n"
-        ):
+        with pytest.raises(ZerokinError, match=r"networks must be|network gives|no feature n"):
             Recognizer.load(copy)
 
 

@@ -61,14 +61,15 @@ def network_prototypes(
     if len(seen) < 2:
         raise InvalidInput("a prototype network needs at least two seen classes to learn from")
     inputs = semantics - semantics[seen].mean(axis=0)
-    inputs = inputs / max(np.sqrt((inputs[seen] ** 2).mean()), np.finfo(np.float32).tiny)
+    tiny = float(np.finfo(np.float32).tiny)
+    inputs = inputs / max(float(np.sqrt((inputs[seen] ** 2).mean())), tiny)
     targets = unit_length(means)
     center = targets.mean(axis=0)
     # Distances stay in the space that the targets span, which is far smaller than d_f.
     _, sizes, axes = np.linalg.svd(targets - center, full_matrices=False)
     axes = axes[sizes > sizes[0] * 1e-6] if sizes[0] > 0 else axes[:1]
     coordinates = (targets - center) @ axes.T
-    scale = max(float(np.sqrt((coordinates**2).mean())), np.finfo(np.float32).tiny)
+    scale = max(float(np.sqrt((coordinates**2).mean())), tiny)
     training = Training(inputs[seen], coordinates / scale, random_state)
     estimated = training.estimate(inputs, training.choose())
     return unit_length(center + scale * estimated @ axes)
@@ -146,7 +147,7 @@ class Training:
         for step in range(steps):
             optimizer.zero_grad()
             off = ((_forward(self.inputs, weights) - self.targets) ** 2).mean(2)
-            ((off * used).sum(1) / counts).sum().backward()
+            ((off * used).sum(1) / counts).sum().backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             with torch.no_grad():
                 for part in (weights[0], weights[2]):

@@ -135,9 +135,10 @@ def fit(
             "image_size": image_size,
         }
         recipe = {"epochs": epochs, "seed": seed, "image_size": image_size}
+        names: list[str | None] = [*network] if network else [backbone]
         learners = [
             network_named(name, config, settings, recipe, finetune=finetune, device=device)
-            for name in network or [backbone]
+            for name in names
         ]
         options["learner"] = learners if len(learners) > 1 else learners[0]
         options |= {"finetune": finetune, "fold_networks": fold_networks}

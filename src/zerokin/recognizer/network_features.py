@@ -79,8 +79,10 @@ def read_with_networks(
     learner: Learner | Sequence[Learner],
     hierarchy: ClassHierarchy | None,
     *,
+    finetune: bool,
+    fold_networks: bool,
     folder: Folder,
-    **options: bool,
+    quiet: bool,
 ) -> NetworkFeatures:
     """Prepare or train networks as `zerokin.fit_recognizer` is asked to, and read all images.
 
@@ -91,9 +93,17 @@ def read_with_networks(
     for one in given:
         check_arguments(_RANGES, learner=one)
     dataset.images  # noqa: B018  refuses what is not images before anything is trained
-    owned = [own_learner(one, options["finetune"]) for one in given]
+    owned = [own_learner(one, finetune) for one in given]
     if len(owned) == 1 and not several:
-        return _read_with_network(dataset, *owned[0], hierarchy, folder=folder, **options)
+        return _read_with_network(
+            dataset,
+            *owned[0],
+            hierarchy,
+            finetune=finetune,
+            fold_networks=fold_networks,
+            folder=folder,
+            quiet=quiet,
+        )
     for network, _ in owned:
         if not hasattr(network, "network_"):
             network.prepare(dataset, hierarchy if network.settings.has_superclasses else None)
@@ -104,8 +114,10 @@ def read_with_networks(
             network,
             trained,
             hierarchy,
+            finetune=finetune,
+            fold_networks=fold_networks,
             folder=_below(folder, f"network-{number}"),
-            **options,
+            quiet=quiet,
         )
         for number, (network, (_, trained)) in enumerate(zip(alike, owned, strict=True), start=1)
     ]

@@ -12,7 +12,7 @@ from zerokin.benchmark.ablation.methods import ZERO_SHOT
 from zerokin.benchmark.few_shot.comparison import VARIANTS as FEW_SHOT_VARIANTS
 from zerokin.benchmark.few_shot.comparison import known_few_shot_methods
 from zerokin.benchmark.few_shot.evaluation import ChooseOn, EpisodePlan
-from zerokin.declared import Count, Declared, parse_as
+from zerokin.declared import Count, Declared, Flag, parse_as
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.network_config import (
     NetworkFile,
@@ -90,6 +90,11 @@ class RowPlan(Declared):
     choose_on: ChooseOn | None = None
 
     @property
+    def chooses_on_base(self) -> bool:
+        """Whether base classes have a say in what is chosen."""
+        return self.choose_on in ("base", "both")
+
+    @property
     def all_networks(self) -> tuple[str, ...]:
         """Those of queries, then those of shots."""
         return (*self.networks, *(self.shot_networks or ()))
@@ -120,6 +125,9 @@ class AblationConfig(Declared):
         ``"zero-shot"`` or ``"few-shot"``.
     shots, episodes
         Of the few-shot setting.
+    base_fold_networks
+        Few-shot: for rows that choose on base classes, train their networks again without each of
+        the parts that are held out. Only so are these new to the network.
     defaults
         Settings that networks share, as a file has them; ``networks`` hold them already.
     """
@@ -131,6 +139,7 @@ class AblationConfig(Declared):
     setting: Setting = "zero-shot"
     shots: Annotated[tuple[int, ...], Several(Integer(1), least=True)] = (1, 5)
     episodes: Count = EpisodePlan.episodes
+    base_fold_networks: Flag = False
     defaults: Annotated[Mapping[str, Any], NamedValues()] = field(default_factory=dict)
 
     def only(self, names: Sequence[str]) -> AblationConfig:
@@ -175,6 +184,10 @@ def parse_config(content: Any) -> AblationConfig:
     config = parse_as(AblationConfig, {**content, "networks": _networks(networks, defaults)})
     if not config.rows:
         raise InvalidInput("there are no rows: list at least one")
+    if config.base_fold_networks and not any(row.chooses_on_base for row in config.rows):
+        raise InvalidInput(
+            "base_fold_networks is for rows with choose_on base or both: there are none"
+        )
     for row in config.rows:
         try:
             _check_row(row, config)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from zerokin.parameters import (
 from zerokin.selection.method import TrainingData
 from zerokin.selection.staged_search import Selection
 
+Features = NDArray[np.floating[Any]]
 Base = Literal["training", "seen"]
 ChooseOn = Literal["validation", "base", "both"]
 FewShotSetting = Literal["few-shot", "generalized-few-shot"]
@@ -75,6 +77,10 @@ class FewShotEvaluation:
     shot_features
         The same data with features that samples have as shots, such as averages over many random
         crops (augmented shots: Bendou et al., EASY, 2022); None for the same as of queries.
+    fold_features
+        Features of all samples for each part of `held_out_base_parts`, by networks that have not
+        seen what is held out there, and those that samples have as shots; none where the features
+        of ``dataset`` serve there, too.
     random_state
         Seed of the episodes, and of what is held out of base classes.
     quiet
@@ -99,6 +105,7 @@ class FewShotEvaluation:
         base: Base = "training",
         choose_on: ChooseOn = "validation",
         shot_features: Dataset | None = None,
+        fold_features: Sequence[tuple[Features, Features | None]] = (),
         random_state: int = 0,
         quiet: bool = False,
     ) -> None:
@@ -131,7 +138,7 @@ class FewShotEvaluation:
         self.base = base if len(dataset.split.folds) == 1 else "seen"
         self.test = self._test_task()
         folds = range(1, len(dataset.split.folds) + 1)
-        self.choose_on = choose_on
+        self.choose_on, self.fold_features = choose_on, fold_features
         self.validation = (
             [] if choose_on == "base" else [self._validation_task(number) for number in folds]
         )
@@ -199,9 +206,10 @@ class FewShotEvaluation:
 
     def _described_choice(self) -> str:
         """Say what is chosen on, such as ``300 5-way episodes of each of 3 folds (public)``."""
+        by_others = ", by networks that have not seen them" if self.fold_features else ""
         kinds = (
             (self.validation, self.dataset.split.folds_version),
-            (self.held_out_base, "of base classes"),
+            (self.held_out_base, f"of base classes{by_others}"),
         )
         return " and ".join(
             f"{len(tasks[0].episodes)} {tasks[0].episodes.way}-way episodes of each of "
@@ -215,7 +223,14 @@ class FewShotEvaluation:
         train = split.train
         if self.base == "training":
             train = train[~split.folds[0][dataset.training_labels()]]
-        return self._task(dataset, train, split.test_unseen, "test classes", self.plan.episodes)
+        return self._task(
+            dataset,
+            train,
+            split.test_unseen,
+            "test classes",
+            self.plan.episodes,
+            self.shot_features,
+        )
 
     def _validation_task(self, number: int) -> Task:
         fold = self.dataset.fold(number, test_seen=0.0, seed=self.random_state)
@@ -225,29 +240,29 @@ class FewShotEvaluation:
             fold.split.test_unseen,
             f"validation classes of fold {number}",
             self.plan.validation_episodes,
+            self.shot_features,
         )
 
     def _base_tasks(self) -> list[Task]:
         """Return a task for each part of the base classes, which is novel there."""
-        dataset, seed = self.dataset, self.random_state
-        # What the test learns from; validation classes are no part of it then.
-        base = dataset.fold(1, test_seen=0.0, seed=seed) if self.base == "training" else dataset
-        folds = base.repeated_folds(held_out=1, test_seen=0.0, seed=seed)  # one partition
-        if not folds:
-            raise InvalidInput(
-                f"{dataset.name} has {len(base.seen)} base classes, too few to hold some out: "
-                "choose on validation classes"
-            )
-        return [
-            self._task(
+        tasks = []
+        folds = held_out_base_parts(self.dataset, self.base, self.random_state)
+        for number, fold in enumerate(folds, start=1):
+            shown = self.shot_features
+            if self.fold_features:
+                own, of_shots = self.fold_features[number - 1]
+                fold = fold.with_inputs(own)
+                shown = None if of_shots is None else self.dataset.with_inputs(of_shots)
+            task = self._task(
                 fold,
                 fold.split.train,
                 fold.split.test_unseen,
                 f"part {number} of the base classes",
                 self.plan.validation_episodes,
+                shown,
             )
-            for number, fold in enumerate(folds, start=1)
-        ]
+            tasks.append(task)
+        return tasks
 
     def _task(
         self,
@@ -256,6 +271,7 @@ class FewShotEvaluation:
         pool: NDArray[np.int64],
         what: str,
         episodes: int,
+        shown: Dataset | None,
     ) -> Task:
         labels, way = dataset.evaluation_labels(pool), self.plan.way
         if what != "test classes":
@@ -275,12 +291,37 @@ class FewShotEvaluation:
             raise InvalidInput(f"{dataset.name}, {what}: {error}") from error
         data = TrainingData.from_dataset(dataset, train, self.random_state, needs_semantics=False)
         features = dataset.finite_features(pool)
-        if self.shot_features is not None:
+        if shown is not None:
             # The pool holds every sample twice: as it is asked for, and as it is shown.
-            shown = self.shot_features.finite_features(pool)
-            features = np.concatenate([features, shown.astype(features.dtype)])
+            of_shots = shown.finite_features(pool).astype(features.dtype)
+            features = np.concatenate([features, of_shots])
             drawn = Episodes(drawn.classes, drawn.shots + len(pool), drawn.queries)
         return Task(data, features, drawn)
+
+
+def held_out_base_parts(dataset: Dataset, base: Base, seed: int) -> list[Dataset]:
+    """Return data sets in which parts of the base classes, each held out once, are the novel ones.
+
+    As many classes are held out at a time as validate or test, at most a third.
+
+    Parameters
+    ----------
+    dataset
+        With validation folds.
+    base
+        As for `FewShotEvaluation`: what the test learns from.
+    seed
+        Draws the parts.
+    """
+    # What the test learns from; validation classes are no part of it then.
+    learned = dataset.fold(1, test_seen=0.0, seed=seed) if base == "training" else dataset
+    parts = learned.repeated_folds(held_out=1, test_seen=0.0, seed=seed)  # one partition
+    if not parts:
+        raise InvalidInput(
+            f"{dataset.name} has {len(learned.seen)} base classes, too few to hold some out: "
+            "choose on validation classes"
+        )
+    return parts
 
 
 def _refuse_other_shots(dataset: Dataset, shots: Dataset | None) -> None:

@@ -45,7 +45,6 @@ class FewShotPeerMethod(FewShotMethod):
                     data.labels,
                     normalizer,
                     data.semantics,
-                    data.memo,
                     data.random_state,
                 )
                 F = normalizer.transform(pool)

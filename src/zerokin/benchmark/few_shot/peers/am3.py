@@ -61,9 +61,8 @@ class AM3(SemanticFewShotPeer):
         self.length_ = float(length) or 1.0
 
     def score_with_semantics(self, shots: Array, queries: Array, semantics: Array) -> Array:
-        W = self.base_.memo(
+        W = self.base_.once(
             train_am3,
-            self.base_,
             shots.shape[2],
             learning_rate=self.learning_rate,
             dropout=self.dropout,
@@ -126,7 +125,7 @@ def train_am3(
         distances = torch.cdist(features[asked].flatten(1, 2), prototypes) ** 2
         loss = functional.cross_entropy((-scale.exp() * distances).flatten(0, 1), truth)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     return {name: part.detach().numpy() for name, part in W.items()}
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.finite_scores import finite_scores
-from zerokin.classifiers.memo import Memo
 from zerokin.declared import Declared
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
@@ -21,6 +20,7 @@ from zerokin.matrices import real_array, refuse_too_large
 from zerokin.selection.method import FEATURE_NORMALIZATIONS
 
 Array = NDArray[np.floating[Any]]
+Learned = TypeVar("Learned")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,6 @@ class BaseClasses:
     class_semantics
         (C, d_z) of all classes, with no columns where there are none. Peers get those of base
         classes alone, as `semantics`.
-    memo
-        Results that several peers share.
     random_state
         Seed of what a peer draws.
     """
@@ -50,8 +48,16 @@ class BaseClasses:
     labels: NDArray[np.int64]
     normalizer: FeatureScaler
     class_semantics: NDArray[np.float64] | None = None
-    memo: Memo = field(default_factory=Memo, repr=False)
     random_state: int = 0
+    _learned: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, learn: Callable[..., Learned], *args: Any, **settings: Any) -> Learned:
+        """Return ``learn(self, *args, **settings)``, learned when it is first asked for."""
+        key = (learn, args, tuple(sorted(settings.items())))
+        if key not in self._learned:
+            self._learned[key] = learn(self, *args, **settings)
+        found: Learned = self._learned[key]
+        return found
 
     @cached_property
     def semantics(self) -> NDArray[np.float64]:

@@ -50,7 +50,7 @@ class SemFew(SemanticFewShotPeer):
     learning_rate: Positive = 0.001
 
     def learn(self, base: BaseClasses) -> None:
-        self.weights_ = base.memo(train_semfew, base, learning_rate=self.learning_rate)
+        self.weights_ = base.once(train_semfew, learning_rate=self.learning_rate)
         self.standardized_ = Standardized.from_base(base.semantics)
 
     def score_with_semantics(self, shots: Array, queries: Array, semantics: Array) -> Array:
@@ -100,7 +100,7 @@ def train_semfew(base: BaseClasses, *, learning_rate: float) -> dict[str, NDArra
         said = functional.leaky_relu(hidden, SLOPE) @ W["last"] + W["last_bias"]
         loss = functional.l1_loss(said, targets[classes])
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         schedule.step()
     weights: dict[str, Any] = {name: part.detach().numpy() for name, part in W.items()}
