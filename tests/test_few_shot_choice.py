@@ -96,6 +96,10 @@ def test_row_says_what_it_was_chosen_on():
 def test_choices_that_cannot_be_made():
     with pytest.raises(InvalidInput, match="choose_on must be one of validation, base, both"):
         evaluation(choose_on="test")
+    with pytest.raises(
+        InvalidInput, match="fold_features are for 3 parts of the base classes: got 1"
+    ):
+        evaluation(choose_on="base", fold_features=[(DATASET.features, None)])
     few = clustered_dataset(n_train=3, n_validation=4, n_test=4)
     plan = EpisodePlan(way=3, shots=1, queries=3, episodes=2, validation_episodes=2)
     with pytest.raises(ZerokinError, match="has 3 base classes, too few to hold some out"):

@@ -26,6 +26,7 @@ from zerokin.parameters import (
     OneOf,
     Optional,
     Ranges,
+    Unchecked,
     check_arguments,
 )
 from zerokin.selection.method import TrainingData
@@ -93,6 +94,7 @@ class FewShotEvaluation:
         "base": OneOf(get_args(Base)),
         "choose_on": OneOf(get_args(ChooseOn)),
         "shot_features": Optional(InstanceOf(Dataset, "a Dataset")),
+        "fold_features": Unchecked("_base_tasks, which knows the parts"),
         "random_state": SEED,
         "quiet": Boolean(),
     }
@@ -247,6 +249,11 @@ class FewShotEvaluation:
         """Return a task for each part of the base classes, which is novel there."""
         tasks = []
         folds = held_out_base_parts(self.dataset, self.base, self.random_state)
+        if self.fold_features and len(self.fold_features) != len(folds):
+            raise InvalidInput(
+                f"fold_features are for {len(folds)} parts of the base classes: got "
+                f"{len(self.fold_features)}"
+            )
         for number, fold in enumerate(folds, start=1):
             shown = self.shot_features
             if self.fold_features:

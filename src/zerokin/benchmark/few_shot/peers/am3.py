@@ -17,7 +17,6 @@ from zerokin.benchmark.few_shot.peers.peer import (
     Standardized,
 )
 from zerokin.benchmark.few_shot.peers.prototypical import nearest_means
-from zerokin.declared import Positive
 from zerokin.errors import InvalidInput
 from zerokin.parameters import Real
 
@@ -47,10 +46,10 @@ class AM3(SemanticFewShotPeer):
         "NeurIPS 2019"
     )
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
-        "learning_rate": (0.0003, 0.001, 0.003),
-        "dropout": (0.0, 0.5),
+        "learning_rate": (0.0001, 0.0003, 0.001, 0.003),
+        "dropout": (0.0, 0.5, 0.8),
     }
-    learning_rate: Positive = 0.001
+    learning_rate: Annotated[float, Real(0, 10, closed="right")] = 0.001
     dropout: Annotated[float, Real(0, 1, closed="left")] = 0.5
 
     def learn(self, base: BaseClasses) -> None:

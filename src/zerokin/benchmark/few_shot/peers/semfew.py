@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from zerokin.benchmark.few_shot.peers.peer import (
     SemanticFewShotPeer,
     Standardized,
 )
-from zerokin.declared import Positive, Share
+from zerokin.declared import Share
 from zerokin.features.scaler import unit_length
+from zerokin.parameters import Real
 
 HIDDEN, STEPS, BATCH, SLOPE = 256, 200, 128, 0.2
 
@@ -44,10 +45,10 @@ class SemFew(SemanticFewShotPeer):
     )
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
         "mix": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
-        "learning_rate": (0.0003, 0.001),
+        "learning_rate": (0.0001, 0.0003, 0.001),
     }
     mix: Share = 0.6
-    learning_rate: Positive = 0.001
+    learning_rate: Annotated[float, Real(0, 10, closed="right")] = 0.001
 
     def learn(self, base: BaseClasses) -> None:
         self.weights_ = base.once(train_semfew, learning_rate=self.learning_rate)
