@@ -10,6 +10,7 @@ from few_shot_data import clustered_dataset
 from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation, draw_episodes
 from zerokin.benchmark.few_shot.batches import episode_accuracies, episode_predictions
 from zerokin.benchmark.few_shot.comparison import find_few_shot_methods
+from zerokin.benchmark.few_shot.generalized import GeneralizedFewShotEvaluation
 from zerokin.benchmark.few_shot.peer_method import FewShotPeerMethod
 from zerokin.benchmark.few_shot.peers import PEERS, BaseClasses
 from zerokin.benchmark.few_shot.peers.am3 import train_am3
@@ -290,6 +291,8 @@ def test_shots_have_features_of_their_own_where_given():
             right += (near == c).tolist()
     assert row.metrics["top1"] == pytest.approx(100 * np.mean(right))
     assert row.selection["shot_features"].startswith("array (")
+    with pytest.raises(InvalidInput, match="shot_features are for setting few-shot"):
+        GeneralizedFewShotEvaluation(evaluation)
     narrow = DATASET.with_inputs(DATASET.features[:, :9])
     with pytest.raises(InvalidInput, match=r"shot_features are 500 × 9, but features 500 × 24"):
         FewShotEvaluation(DATASET, plan, shot_features=narrow)

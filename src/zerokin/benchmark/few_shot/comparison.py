@@ -140,8 +140,6 @@ def measure_few_shot(
     """
     find_few_shot_methods(methods, generalized=generalized)  # refuses names before data are read
     options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
-    if generalized and shot_features is not None:
-        raise InvalidInput("shot_features are for setting few-shot: leave them out")
     dataset = load_dataset(data, **options)
     found = find_few_shot_methods(
         methods,

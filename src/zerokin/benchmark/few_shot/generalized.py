@@ -21,6 +21,7 @@ from zerokin.classifiers.stages import scale_samples
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.dataset import Dataset
 from zerokin.data.splits import hold_out
+from zerokin.errors import InvalidInput
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 from zerokin.progress import track
 from zerokin.selection.class_fold_search import SEEN_PENALTIES
@@ -72,6 +73,8 @@ class GeneralizedFewShotEvaluation:
     """
 
     def __init__(self, evaluation: FewShotEvaluation) -> None:
+        if evaluation.shot_features is not None:
+            raise InvalidInput("shot_features are for setting few-shot: leave them out")
         self.evaluation = evaluation
         dataset, split = evaluation.dataset, evaluation.dataset.split
         seed = evaluation.random_state
