@@ -46,7 +46,7 @@ class AM3(SemanticFewShotPeer):
         "NeurIPS 2019"
     )
     grid: ClassVar[Mapping[str, Sequence[float]]] = {
-        "learning_rate": (0.0001, 0.0003, 0.001, 0.003),
+        "learning_rate": (0.00003, 0.0001, 0.0003, 0.001),
         "dropout": (0.0, 0.5, 0.8),
     }
     learning_rate: Annotated[float, Real(0, 10, closed="right")] = 0.001
