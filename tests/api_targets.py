@@ -128,11 +128,14 @@ def peer(name: str) -> Callable[..., Any]:
 
 
 def few_shot_peer(name: str) -> Callable[..., Any]:
-    base = BaseClasses(X, Y, FeatureScaler("none"))
+    base = BaseClasses(X, Y, FeatureScaler("none"), Z)
+    known = np.stack([Z[:3], Z[3:6]])
 
     def scored(shots, queries, **params):
         method = FEW_SHOT_PEERS[name](**params)
         method.learn(base)
+        if method.uses_semantics:
+            return method.scores(shots, queries, known)
         # Before it had checks of its own, `score` was all there was to call.
         return getattr(method, "scores", method.score)(shots, queries)
 

@@ -36,7 +36,8 @@ class QuickOurs(OursFewShot):
 
 def estimator(params):
     chosen = dict(params)
-    own = {name: chosen.pop(name) for name in ("kappa", "base_weight", "base_neighbors")}
+    names = ("kappa", "semantic_prototypes", "variance_exponent", "base_weight", "base_neighbors")
+    own = {name: chosen.pop(name) for name in names}
     return FewShotClassifier(ZeroShotClassifier(**chosen), **own)
 
 
@@ -51,6 +52,9 @@ TRIALS = [
     DEFAULTS | {"hub_weight": 1.3, "hub_neighbors": 2, "base_weight": 1.5, "base_neighbors": 3},
     DEFAULTS | {"hub_weight": 0.2, "kappa": 0.0},
     DEFAULTS | {"feature_scaling": "center-unit", "alpha": 0.9},
+    DEFAULTS | {"semantic_prototypes": "network", "feature_scaling": "unit"},
+    DEFAULTS | {"semantic_prototypes": "average", "variance_exponent": 0.7, "base_weight": 1.0},
+    DEFAULTS | {"variance_exponent": 1.0, "inference": "flat", "hub_weight": 0.3},
     DEFAULTS | {"feature_scaling": "power-whiten3-unit", "grouping": "kmeans", "branching": 3},
 ]
 

@@ -59,12 +59,14 @@ class Problem:
         )
         self.episodes = Episodes(classes, drawn[..., :n_shots], drawn[..., n_shots:])
         self.n_base = 5
+        self.trust = rng.uniform(0.2, 3, n_classes)
 
-    def found(self, settings, *, semantics=True):
+    def found(self, settings, *, semantics=True, trust=None):
         pool = relate_to_base(self.F, self.base, self.base_labels)
-        return score_episodes(self.episodes, pool, self.projected if semantics else None, settings)
+        projected = self.projected if semantics else None
+        return score_episodes(self.episodes, pool, projected, settings, trust=trust)
 
-    def expected(self, settings, *, semantics=True):
+    def expected(self, settings, *, semantics=True, trust=None):
         """The same by prototypes (κ p + Σ x + λ b̄) / (κ + n + λ), episode by episode."""
         bases = [self.base[self.base_labels == c].mean(axis=0) for c in (1, 4, 5, 9, 12)]
         scores = []
@@ -73,7 +75,8 @@ class Problem:
             for c, of_class in zip(classes, shots, strict=True):
                 summed = self.F[of_class].sum(axis=0)
                 if semantics:
-                    summed = summed + settings.kappa * self.projected[c]
+                    factor = 1 if trust is None else trust[c]
+                    summed = summed + factor * settings.kappa * self.projected[c]
                 if settings.base_weight:
                     near = sorted(bases, key=lambda b: -unit(b) @ summed)
                     lent = np.mean(near[: settings.base_neighbors], axis=0)
@@ -109,6 +112,16 @@ def test_scores_are_those_of_prototypes_made_one_by_one(seed, settings):
             problem.expected(settings, semantics=semantics),
             atol=1e-10,
         )
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_semantics_may_count_more_for_some_classes_than_for_others(seed, settings):
+    problem = Problem(seed + 20)
+    found = problem.found(settings, trust=problem.trust)
+    np.testing.assert_allclose(found, problem.expected(settings, trust=problem.trust), atol=1e-10)
+    same = np.allclose(found, problem.found(settings), atol=1e-6)
+    assert same == (settings.kappa == 0)
 
 
 def test_hubness_is_off_by_default_and_counts_three_neighbors():

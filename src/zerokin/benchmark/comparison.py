@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 from zerokin.benchmark.clip_methods import CLIP_METHODS
 from zerokin.benchmark.peer_method import PeerMethod
@@ -112,16 +112,18 @@ def measure(
         method.refuse(dataset)
     options = {"split": split, "features": features, "semantics": semantics}
     tasks = [
-        (data, method, settings, seed, options, per_class) for seed in seeds for method in methods
+        _Task(data, method, settings, seed, options, per_class)
+        for seed in seeds
+        for method in methods
     ]
     if jobs == 1:
         lenders: Evaluations = {}
         for task in tasks:
-            yield from _rows(*task, lenders, quiet=False)
+            yield from _rows(task, lenders, quiet=False)
         return
     with make_workers(jobs) as pool:
         try:
-            submitted = [pool.submit(_all_rows, *task) for task in tasks]
+            submitted = [pool.submit(_all_rows, task) for task in tasks]
             for done in as_completed(submitted):
                 yield from done.result()
         finally:
@@ -162,47 +164,50 @@ _lenders: Evaluations = {}
 """Of a process that works beside others: what its tasks share."""
 
 
-def _all_rows(*task: Any) -> list[Row]:
-    return list(_rows(*task, _lenders, quiet=True))
+class _Task(NamedTuple):
+    """One method with one seed; the rest is as for `measure`."""
+
+    data: str
+    method: str
+    settings: Sequence[Setting]
+    seed: int
+    options: Mapping[str, str | None]
+    per_class: bool
 
 
-def _rows(
-    data: str,
-    name: str,
-    settings: Sequence[Setting],
-    seed: int,
-    options: Mapping[str, str | None],
-    per_class: bool,
-    lenders: Evaluations,
-    *,
-    quiet: bool,
-) -> Iterator[Row]:
+def _all_rows(task: _Task) -> list[Row]:
+    return list(_rows(task, _lenders, quiet=True))
+
+
+def _rows(task: _Task, lenders: Evaluations, *, quiet: bool) -> Iterator[Row]:
     """Measure one method with one seed; settings on the same split share what was tried.
 
     Methods with the same seed share what ``lenders`` hold: features that were read, scaled and
     factored. Lenders themselves never choose.
     """
-    method = find_methods([name])[0]
-    for other in [key for key in lenders if key[1] != seed]:
+    method = find_methods([task.method])[0]
+    for other in [key for key in lenders if key[1] != task.seed]:
         del lenders[other]  # the arrays of all seeds would fill the memory
     base = (
         next(iter(lenders.values())).dataset
         if lenders
-        else load_dataset(data, features=options["features"], semantics=options["semantics"])
+        else load_dataset(
+            task.data, features=task.options["features"], semantics=task.options["semantics"]
+        )
     )
     evaluations: Evaluations = {}
-    for setting in settings:
-        key = _split_for(setting, base.splits, options["split"]), seed
+    for setting in task.settings:
+        key = _split_for(setting, base.splits, task.options["split"]), task.seed
         if key not in lenders:
-            lenders[key] = Evaluation(base.with_split(key[0]), method, random_state=seed)
+            lenders[key] = Evaluation(base.with_split(key[0]), method, random_state=task.seed)
         if key not in evaluations:
             lender = lenders[key]
             evaluations[key] = Evaluation(
                 lender.dataset,
                 method,
-                random_state=seed,
+                random_state=task.seed,
                 beside=lender,
-                per_class=per_class,
+                per_class=task.per_class,
                 quiet=quiet,
             )
         yield evaluations[key].run(setting)[0]

@@ -49,6 +49,12 @@ def fit(
     backbone: Annotated[
         str | None, typer.Option(help="images: the network; by default the best preset at hand")
     ] = None,
+    network: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="images: a backbone, or a folder of zerokin train; several stand side by side"
+        ),
+    ] = None,
     weights: Annotated[
         str | None,
         typer.Option(help="images: packaged, hub or a file; by default what is at hand"),
@@ -117,21 +123,24 @@ def fit(
         raise InvalidInput("--config says how a network is trained: add --fine-tune")
     options: dict[str, Any] = {"tune": tune, "random_state": seed}
     if dataset.kind == "features":
-        if finetune:
-            raise InvalidInput(f"--fine-tune is for images, but {data} holds features")
+        for option, given in (("--fine-tune", finetune), ("--network", network)):
+            if given:
+                raise InvalidInput(f"{option} is for images, but {data} holds features")
     else:
-        learner = network_settings(
-            config,
-            {
-                "backbone": backbone,
-                "weights": weights,
-                "mode": mode.value if finetune and mode else None,
-                "image_size": image_size,
-            },
-            {"epochs": epochs, "seed": seed, "image_size": image_size},
-            finetune=finetune,
-        )
-        options["learner"] = {**learner, "device": device}
+        if network and (backbone is not None or weights is not None):
+            raise InvalidInput("--network says which networks: leave out --backbone and --weights")
+        settings = {
+            "weights": weights,
+            "mode": mode.value if finetune and mode else None,
+            "image_size": image_size,
+        }
+        recipe = {"epochs": epochs, "seed": seed, "image_size": image_size}
+        names: list[str | None] = [*network] if network else [backbone]
+        learners = [
+            network_named(name, config, settings, recipe, finetune=finetune, device=device)
+            for name in names
+        ]
+        options["learner"] = learners if len(learners) > 1 else learners[0]
         options |= {"finetune": finetune, "fold_networks": fold_networks}
     if grouping is not None:
         from zerokin.hierarchy.from_dataset import build_hierarchy
@@ -146,6 +155,26 @@ def fit(
             "add-class makes it know them again",
             soft_wrap=True,
         )
+
+
+def network_named(
+    name: str | None,
+    config: Path | None,
+    settings: dict[str, Any],
+    recipe: dict[str, Any],
+    *,
+    finetune: bool,
+    device: str | None,
+) -> Any:
+    """Return a network that was trained before, or the settings of one by its backbone's name."""
+    if name is not None and Path(name).is_dir():
+        from zerokin.features.feature_learner import FeatureLearner
+
+        if finetune:
+            raise InvalidInput(f"{name} is trained already: leave out --fine-tune")
+        return FeatureLearner.load(name, device=device)
+    learner = network_settings(config, {"backbone": name, **settings}, recipe, finetune=finetune)
+    return {**learner, "device": device}
 
 
 def network_settings(

@@ -60,6 +60,12 @@ def evaluate(
     base: Annotated[str, typer.Option(help="few-shot: learn from training or all seen")] = (
         "training"
     ),
+    choose_on: Annotated[
+        str, typer.Option(help="few-shot: choose on validation classes, held-out base, or both")
+    ] = "validation",
+    shot_features: Annotated[
+        str | None, typer.Option(help="few-shot: features that samples have as shots")
+    ] = None,
     tried: Annotated[
         Path | None, typer.Option("--tried", help="few-shot: write all that was tried as CSV")
     ] = None,
@@ -76,6 +82,7 @@ def evaluate(
         if per_class:
             raise InvalidInput("--per-class is for settings without shots: leave it out")
         plan = {"way": way, "queries": queries, "episodes": episodes, "base": base}
+        plan |= {"choose_on": choose_on, "shot_features": shot_features}
         options |= {name: value for name, value in plan.items() if value is not None}
         options["generalized"] = few_shot[0] == SettingName.generalized_few_shot
         run_few_shot(data, method, seeds, shots, report, tried, options)

@@ -252,7 +252,9 @@ class Dataset:
             )
         return self._without(self.split.folds[number - 1], number, test_seen, seed)
 
-    def repeated_folds(self, *, held_out: int, seed: int = 0) -> list[Dataset]:
+    def repeated_folds(
+        self, *, held_out: int, test_seen: float = TEST_SEEN, seed: int = 0
+    ) -> list[Dataset]:
         """Return folds drawn anew, until ``held_out`` classes were held out in all.
 
         A few folds of a few classes tell little. These hold out as many classes at a time as
@@ -262,10 +264,13 @@ class Dataset:
         ----------
         held_out
             Classes to hold out in all, each time counted.
+        test_seen
+            Fraction of every remaining seen class held out to test on.
         seed
             Draws what is held out: classes, and samples of the other ones.
         """
-        check_arguments({"held_out": Integer(1), "seed": Integer(0)}, held_out=held_out, seed=seed)
+        ranges: Ranges = {"held_out": Integer(1), "test_seen": Real(0, 1), "seed": Integer(0)}
+        check_arguments(ranges, held_out=held_out, test_seen=test_seen, seed=seed)
         drawn = repeat_folds(
             self.classes.names,
             self.split.unseen,
@@ -274,7 +279,7 @@ class Dataset:
             seed=seed,
         )
         return [
-            self._without(fold, number, TEST_SEEN, seed + number)
+            self._without(fold, number, test_seen, seed + number)
             for number, fold in enumerate(drawn, start=1)
         ]
 

@@ -28,6 +28,7 @@ from zerokin.features.reading import (
     reading_precision,
     reading_width,
 )
+from zerokin.parameters import SEED, check_arguments
 
 AnyNetwork = FeatureLearner | FeatureNetwork | Backbone
 
@@ -90,7 +91,7 @@ class Extractor:
 
     def recipe(self) -> dict[str, Any]:
         """Say in plain words and numbers what the features depend on, the images aside."""
-        name = reading_parts(self.network)[0].name
+        name, seed = reading_parts(self.network)[0].name, self.view.tta_crop_seed
         preset = preset_of(name)
         # Of ImageNet-1k nothing is said: files of earlier versions stay those of the same recipe.
         apart = preset is not None and preset.weights != "packaged" and self.weights != "random"
@@ -107,6 +108,8 @@ class Extractor:
             "zoom": float(self.view.zoom),
             "tta_flip": self.view.tta_flip,
             "tta_crops": self.view.tta_crops,
+            # Where there is none, files of earlier versions stay those of the same recipe.
+            **({} if seed is None else {"tta_crop_seed": seed}),
             # The last digits may depend on these.
             "batch_size": self.view.batch_size,
             "device": self.device.type,
@@ -125,6 +128,7 @@ def open_extractor(
     zoom: float | None = None,
     tta_flip: bool | None = None,
     tta_crops: int | None = None,
+    tta_crop_seed: int | None = None,
     batch_size: int | None = None,
     device: str | None = None,
 ) -> Extractor:
@@ -137,7 +141,7 @@ def open_extractor(
         ``tf_efficientnet_lite0`` with packaged weights. A preset brings its own weights.
     model
         Folder of a saved `FeatureLearner` instead.
-    image_size, resize_mode, zoom, tta_flip, tta_crops, batch_size
+    image_size, resize_mode, zoom, tta_flip, tta_crops, tta_crop_seed, batch_size
         How images are shown; by default as the network is meant to see them.
     device
         ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
@@ -175,6 +179,7 @@ def open_extractor(
         tta_flip=own.tta_flip if tta_flip is None else tta_flip,
         batch_size=own.batch_size if batch_size is None else batch_size,
         tta_crops=own.tta_crops if tta_crops is None else tta_crops,
+        tta_crop_seed=own.tta_crop_seed if tta_crop_seed is None else tta_crop_seed,
     )
     return Extractor.from_network(network, view=view, resize_mode=resize_mode, weights=source)
 
@@ -216,5 +221,9 @@ def _check_view(view: View) -> None:
             raise InvalidInput(f"{name} must be at least 1: got {getattr(view, name)}")
     if not 0 <= view.tta_crops <= MOST_CROPS:
         raise InvalidInput(f"tta_crops must be from 0 to {MOST_CROPS:,}: got {view.tta_crops}")
+    if view.tta_crop_seed is not None:
+        check_arguments({"tta_crop_seed": SEED}, tta_crop_seed=view.tta_crop_seed)
+        if not view.tta_crops:
+            raise InvalidInput("tta_crop_seed draws random crops: say how many with tta_crops")
     if not 1 <= view.zoom < view.image_size:
         raise InvalidInput(f"zoom must be at least 1 (the whole image): got {view.zoom}")

@@ -253,7 +253,12 @@ class FeatureLearner:
         self._check_fitted()
         side = self.settings.image_size or self.network_.backbone.input_size
         settings = self.settings
-        return View(image_size=side, tta_flip=settings.tta_flip, tta_crops=settings.tta_crops)
+        return View(
+            image_size=side,
+            tta_flip=settings.tta_flip,
+            tta_crops=settings.tta_crops,
+            tta_crop_seed=settings.tta_crop_seed,
+        )
 
     def _check_fitted(self, what: str = "this FeatureLearner") -> None:
         if not hasattr(self, "network_"):

@@ -53,6 +53,9 @@ class NetworkPlan:
         The network that is trained like this one, and only read another way; none by default.
     teacher
         The network whose answers this one learns from, too; none by default.
+    seed_offset
+        Added to the seeds that it is trained with: networks of one recipe that differ by it can
+        stand side by side.
     """
 
     name: str
@@ -60,10 +63,13 @@ class NetworkPlan:
     recipe: Mapping[str, Any] = field(default_factory=dict)
     trained_as: str | None = None
     teacher: NetworkPlan | None = None
+    seed_offset: int = 0
 
     def learner(self, seed: int | None, device: str | None) -> FeatureLearner:
         """Return an untrained learner, for a seed in place of the recipe's."""
-        given = self.recipe if seed is None else {**self.recipe, "seed": seed}
+        given = dict(self.recipe)
+        if seed is not None:
+            given["seed"] = seed + self.seed_offset
         recipe = Recipe.from_dict(given)
         return FeatureLearner(recipe=recipe, device=device, **self.settings)
 

@@ -13,12 +13,12 @@ from zerokin.errors import InvalidInput
 from zerokin.features.networks.backbones import check_backbone
 from zerokin.features.reading import MOST_CROPS
 from zerokin.hierarchy.from_dataset import Grouping
-from zerokin.parameters import SIDE, Integer, NamedValues, Real, Text
+from zerokin.parameters import SEED, SIDE, Integer, NamedValues, Real, Text
 
 MOST = 1_000_000
 """Of what there may be any number: what is more only runs out of memory."""
 
-READ_ALONE = ("image_size", "tta_flip", "tta_crops", "start_interpolation")
+READ_ALONE = ("image_size", "tta_flip", "tta_crops", "tta_crop_seed", "start_interpolation")
 """Settings that say how features are read off a network once it is trained."""
 
 Mode = Literal["cnn-rnn", "superclass-heads", "classes", "end-to-end", "prototypical"]
@@ -58,6 +58,10 @@ class NetworkSettings(Declared):
         Test-time augmentation: average features over an image and its mirror image.
     tta_crops
         Test-time augmentation: average features over so many crops, too, the same of every image.
+    tta_crop_seed
+        Test-time augmentation with random crops: features are averages over ``tta_crops`` random
+        resized crops, others of every image and drawn by this seed, without the whole image (EASY,
+        Bendou et al. 2022, has 30 and no mirror images). None for the same crops of every image.
     start_interpolation
         Weight interpolation with the start (WiSE-FT, Wortsman et al. 2022): share of the weights
         that the backbone began with in those that features are read with, from 0 to 1. It is
@@ -83,6 +87,7 @@ class NetworkSettings(Declared):
     resize_mode: ResizeMode = "whole"
     tta_flip: Flag = True
     tta_crops: Annotated[int, Integer(0, MOST_CROPS)] = 0
+    tta_crop_seed: Annotated[int, SEED] | None = None
     start_interpolation: Share = 0.0
 
     def __post_init__(self) -> None:
@@ -91,6 +96,8 @@ class NetworkSettings(Declared):
             raise InvalidInput(
                 f"chained puts the LSTM chain on mode 'end-to-end': leave it out of {self.mode!r}"
             )
+        if self.tta_crop_seed is not None and not self.tta_crops:
+            raise InvalidInput("tta_crop_seed draws random crops: say how many with tta_crops")
         check_backbone(self.backbone, self.weights)
 
     @property

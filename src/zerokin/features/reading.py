@@ -21,6 +21,7 @@ from zerokin.features.input.augmentation import (
     center_view,
     make_transform,
 )
+from zerokin.features.input.random_crops import draw_random_crops
 from zerokin.features.input.sources import ImageSource, Rows
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
@@ -43,6 +44,8 @@ class View(NamedTuple):
     batch_size: int = 128
     tta_crops: int = 0
     """average with so many crops, the same of every image"""
+    tta_crop_seed: int | None = None
+    """average over ``tta_crops`` random crops alone, others of every image, by this seed"""
 
 
 class Reading(NamedTuple):
@@ -149,10 +152,14 @@ def _crops(n: int) -> tuple[Tensor, ...]:
 
 @torch.no_grad()
 def _views(images: Tensor, view: View) -> list[Tensor]:
-    wholes = [center_view(images, view.image_size, view.zoom)]
-    for crop in _crops(view.tta_crops):
-        drawn = crop.expand(len(images), -1)
-        crops = make_transform(drawn, images.device, recolored=CROPS.recolors)
+    if view.tta_crop_seed is None:
+        wholes = [center_view(images, view.image_size, view.zoom)]
+        drawn = [crop.expand(len(images), -1) for crop in _crops(view.tta_crops)]
+    else:
+        wholes = []
+        drawn = list(draw_random_crops(images, view.tta_crops, seed=view.tta_crop_seed).unbind(1))
+    for one in drawn:
+        crops = make_transform(one, images.device, recolored=CROPS.recolors)
         wholes.append(apply_transform(images, crops, view.image_size))
     shown = [whole.contiguous(memory_format=torch.channels_last) for whole in wholes]
     return [*shown, *(whole.flip(3) for whole in shown)] if view.tta_flip else shown

@@ -12,19 +12,46 @@ from zerokin.selection.fitting import Chosen
 
 if TYPE_CHECKING:
     from zerokin.features.feature_learner import FeatureLearner
+    from zerokin.features.network_ensemble import NetworkEnsemble
 
 
 def describe_training(
-    network: FeatureLearner | None, chosen: Chosen, seed: int
+    network: FeatureLearner | NetworkEnsemble | None, chosen: Chosen, seed: int
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the settings of the network, if there is one, and of the classifier."""
-    if network is None:
+    """Yield the settings of the networks, if there are any, and of the classifier."""
+    members = _members(network)
+    if not members:
         yield "network", "none: features were given"
+    elif len(members) == 1:
+        yield from _describe_network(members[0])
     else:
-        yield from _describe_network(network)
+        sizes = [_n_weights(member) for member in members]
+        yield (
+            "networks side by side",
+            f"{len(members)}; every image is read by each, {' + '.join(sizes)} million weights",
+        )
+        for number, member in enumerate(members, start=1):
+            for name, value in _describe_network(member):
+                yield f"network {number}: {name}", value
     yield "seed", seed
     for name, value in chosen.params.items():
         yield f"classifier: {name}", value
+
+
+def _members(network: FeatureLearner | NetworkEnsemble | None) -> tuple[FeatureLearner, ...]:
+    if network is None:
+        return ()
+    from zerokin.features.network_ensemble import networks_of
+
+    return networks_of(network)
+
+
+def _n_weights(member: FeatureLearner) -> str:
+    """Return the weights that reading an image takes, in millions."""
+    from zerokin.features.reading import reading_parts
+
+    parts = [part for part in reading_parts(member.network_) if part is not None]
+    return f"{sum(w.numel() for part in parts for w in part.parameters()) / 1e6:.2g}"
 
 
 def _describe_network(network: FeatureLearner) -> Iterator[tuple[str, Any]]:
@@ -37,7 +64,11 @@ def _describe_network(network: FeatureLearner) -> Iterator[tuple[str, Any]]:
         yield "their license, as published", preset.license
     yield "image side", network.view.image_size
     if settings.tta_crops:
-        yield "crops read beside each image", settings.tta_crops
+        random = settings.tta_crop_seed is not None
+        yield (
+            f"{'random crops read of' if random else 'crops read beside'} each image",
+            (settings.tta_crops),
+        )
     if not network.history_:
         yield "training of the network", "none: its features are used as they are"
         return
@@ -52,7 +83,7 @@ def _describe_network(network: FeatureLearner) -> Iterator[tuple[str, Any]]:
 
 
 def describe_superclasses(
-    network: FeatureLearner | None,
+    network: FeatureLearner | NetworkEnsemble | None,
     classifier: ZeroShotClassifier,
     *,
     origin: str | None,
@@ -65,10 +96,14 @@ def describe_superclasses(
     """
     own = classifier.hierarchy_
     said = {"superclasses of the classifier": _sizes(own, origin or _clusters(classifier))}
-    learned = None if network is None or not network.history_ else network.hierarchy_
-    if network is not None and learned is not None and not _same_superclasses(learned, own):
-        others = _clusters(network.settings) if finetuned else "others"
-        said["superclasses that the network learned"] = _sizes(learned, others)
+    members = _members(network)
+    for number, member in enumerate(members, start=1):
+        learned = member.hierarchy_ if member.history_ else None
+        if learned is None or _same_superclasses(learned, own):
+            continue
+        which = "the network" if len(members) == 1 else f"network {number}"
+        others = _clusters(member.settings) if finetuned else "others"
+        said[f"superclasses that {which} learned"] = _sizes(learned, others)
     return said
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.class_semantics import TEXT_ENCODER, with_semantics
@@ -28,7 +28,8 @@ from zerokin.selection.fitting import Chosen, choose_parameters, with_taxonomy_o
 
 if TYPE_CHECKING:
     from zerokin.features.feature_learner import FeatureLearner
-
+    from zerokin.features.network_ensemble import NetworkEnsemble
+    from zerokin.recognizer.network_features import Learner
 
 _RANGES: Ranges = {
     "dataset": InstanceOf(Dataset, "a Dataset"),
@@ -42,7 +43,7 @@ _RANGES: Ranges = {
 def fit_recognizer(
     dataset: Dataset,
     *,
-    learner: FeatureLearner | Mapping[str, Any] | None = None,
+    learner: Learner | Sequence[Learner] = None,
     finetune: bool = False,
     tune: bool = True,
     calibrated: bool = True,
@@ -62,7 +63,8 @@ def fit_recognizer(
         Images: the network, a `FeatureLearner` or its settings; by default the best preset whose
         weights are at hand, with ``finetune`` EfficientNet-Lite0 and the packaged weights.
         One that is fitted already is used as it is, unless ``finetune``. Among settings, ``recipe``
-        may be a `Recipe`, or what differs from the default one.
+        may be a `Recipe`, or what differs from the default one. A list stands for several networks
+        side by side: their features, each of unit length, stand in one row.
     finetune
         Images: train the network on them; otherwise features are read off it as it is.
     tune
@@ -107,12 +109,12 @@ def fit_recognizer(
         hierarchy = _with_semantics(hierarchy, dataset)
         dataset = with_taxonomy_of(dataset, hierarchy)
     use_folds = enough_folds(dataset)
-    network: FeatureLearner | None = None
+    network: FeatureLearner | NetworkEnsemble | None = None
     featured, has_seen_folds = dataset, False
     if dataset.kind != "features":
-        from zerokin.recognizer.network_features import read_with_network
+        from zerokin.recognizer.network_features import read_with_networks
 
-        network, featured, has_seen_folds = read_with_network(
+        network, featured, has_seen_folds = read_with_networks(
             dataset,
             learner,
             hierarchy,

@@ -1,4 +1,4 @@
-"""Features of images by one network, and of validation folds by networks that never saw them."""
+"""Features of images by networks, and of validation folds by networks that never saw them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.data.dataset import Dataset
+from zerokin.data.dataset import TEST_SEEN, Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.features.extraction import extract_features
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.input.sources import ImageSource, open_source
+from zerokin.features.network_ensemble import (
+    NetworkEnsemble,
+    join_features,
+    kept_alike,
+    networks_of,
+)
 from zerokin.features.networks.presets import best_at_hand
 from zerokin.features.training import Recipe
 from zerokin.hierarchy import ClassHierarchy
@@ -30,6 +36,7 @@ FINE_TUNING: Mapping[str, Any] = {"lr": 0.006, "head_multiplier": 3.0}
 _RANGES: Ranges = {
     "learner": Optional(InstanceOf((FeatureLearner, Mapping), "a FeatureLearner or its settings"))
 }
+Learner = FeatureLearner | Mapping[str, Any] | None
 
 
 class FoldFeatures(Dataset):
@@ -49,23 +56,27 @@ class FoldFeatures(Dataset):
         whole = super().fold(number, test_seen=test_seen, seed=seed)
         return whole.with_inputs(self.of_folds[number - 1]) if self.of_folds else whole
 
-    def repeated_folds(self, *, held_out: int, seed: int = 0) -> list[Dataset]:
+    def repeated_folds(
+        self, *, held_out: int, test_seen: float = TEST_SEEN, seed: int = 0
+    ) -> list[Dataset]:
         """Return folds drawn anew; none where each fold needs a network of its own."""
-        return [] if self.of_folds else super().repeated_folds(held_out=held_out, seed=seed)
+        if self.of_folds:
+            return []
+        return super().repeated_folds(held_out=held_out, test_seen=test_seen, seed=seed)
 
 
 class NetworkFeatures(NamedTuple):
-    """A network, and the data set with its features in place of images."""
+    """A network or several, and the data set with their features in place of images."""
 
-    learner: FeatureLearner
+    learner: FeatureLearner | NetworkEnsemble
     featured: FoldFeatures
     has_seen_folds: bool
     """the network was trained on the classes that validation folds hold out"""
 
 
-def read_with_network(
+def read_with_networks(
     dataset: Dataset,
-    learner: FeatureLearner | Mapping[str, Any] | None,
+    learner: Learner | Sequence[Learner],
     hierarchy: ClassHierarchy | None,
     *,
     finetune: bool,
@@ -73,10 +84,66 @@ def read_with_network(
     folder: Folder,
     quiet: bool,
 ) -> NetworkFeatures:
-    """Prepare or train a network as `zerokin.fit_recognizer` is asked to, and read all images."""
-    check_arguments(_RANGES, learner=learner)
+    """Prepare or train networks as `zerokin.fit_recognizer` is asked to, and read all images.
+
+    Of several the features stand side by side (`zerokin.features.network_ensemble`).
+    """
+    several = isinstance(learner, Sequence) and not isinstance(learner, str)
+    given: list[Any] = list(learner) if several else [learner]  # type: ignore[arg-type]
+    for one in given:
+        check_arguments(_RANGES, learner=one)
     dataset.images  # noqa: B018  refuses what is not images before anything is trained
-    network, trained = own_learner(learner, finetune)
+    owned = [own_learner(one, finetune) for one in given]
+    if len(owned) == 1 and not several:
+        return _read_with_network(
+            dataset,
+            *owned[0],
+            hierarchy,
+            finetune=finetune,
+            fold_networks=fold_networks,
+            folder=folder,
+            quiet=quiet,
+        )
+    for network, _ in owned:
+        if not hasattr(network, "network_"):
+            network.prepare(dataset, hierarchy if network.settings.has_superclasses else None)
+    alike = kept_alike([network for network, _ in owned])
+    read = [
+        _read_with_network(
+            dataset,
+            network,
+            trained,
+            hierarchy,
+            finetune=finetune,
+            fold_networks=fold_networks,
+            folder=_below(folder, f"network-{number}"),
+            quiet=quiet,
+        )
+        for number, (network, (_, trained)) in enumerate(zip(alike, owned, strict=True), start=1)
+    ]
+    parts = [one.featured for one in read]
+    featured = FoldFeatures(
+        dataset,
+        join_features([part.features for part in parts]),
+        [join_features(fold) for fold in zip(*(part.of_folds for part in parts), strict=True)],
+    )
+    members = [network for one in read for network in networks_of(one.learner)]
+    return NetworkFeatures(
+        NetworkEnsemble(members), featured, any(one.has_seen_folds for one in read)
+    )
+
+
+def _read_with_network(
+    dataset: Dataset,
+    network: FeatureLearner,
+    trained: bool,
+    hierarchy: ClassHierarchy | None,
+    *,
+    finetune: bool,
+    fold_networks: bool,
+    folder: Folder,
+    quiet: bool,
+) -> NetworkFeatures:
     if finetune or not hasattr(network, "network_"):
         network.prepare(dataset, hierarchy if network.settings.has_superclasses else None)
     of_folds: list[Features] = []
@@ -107,9 +174,7 @@ def read_with_network(
     return NetworkFeatures(network, featured, (finetune or trained) and not of_folds)
 
 
-def own_learner(
-    learner: FeatureLearner | Mapping[str, Any] | None, finetune: bool
-) -> tuple[FeatureLearner, bool]:
+def own_learner(learner: Learner, finetune: bool) -> tuple[FeatureLearner, bool]:
     """Return a learner of our own, and whether it was fitted before."""
     if isinstance(learner, FeatureLearner):
         network = copy(learner)

@@ -12,6 +12,7 @@ from zerokin.recognizer.answering import Answerer, Question
 if TYPE_CHECKING:
     from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
     from zerokin.features.feature_learner import FeatureLearner
+    from zerokin.features.network_ensemble import NetworkEnsemble
     from zerokin.recognizer.recognizer import Recognizer
 
 
@@ -55,7 +56,9 @@ def _scores(model: ZeroShotClassifier, sample: NDArray[np.float32]) -> NDArray[n
     return scores
 
 
-def _refuse_other_weights(read: FeatureLearner | None, meant: FeatureLearner | None) -> None:
+def _refuse_other_weights(
+    read: FeatureLearner | NetworkEnsemble | None, meant: FeatureLearner | NetworkEnsemble | None
+) -> None:
     import torch
 
     if read is None or meant is None:

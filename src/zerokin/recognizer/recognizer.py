@@ -32,6 +32,7 @@ from zerokin.recognizer.image_input import ImageInput, decoded_batches, named_im
 
 if TYPE_CHECKING:
     from zerokin.features.feature_learner import FeatureLearner
+    from zerokin.features.network_ensemble import NetworkEnsemble
 
 BATCH_SIZE = 32
 
@@ -53,7 +54,8 @@ class Recognizer:
     Parameters
     ----------
     learner
-        The network and how images are shown to it, fitted; None for a recognizer of features.
+        The network and how images are shown to it, fitted, or several as a `NetworkEnsemble`; None
+        for a recognizer of features.
     classifier
         Fitted on the network's features, or on those of the data.
     classes
@@ -74,7 +76,7 @@ class Recognizer:
 
     def __init__(
         self,
-        learner: FeatureLearner | None,
+        learner: FeatureLearner | NetworkEnsemble | None,
         classifier: ZeroShotClassifier,
         classes: ClassTable,
         *,

@@ -18,7 +18,8 @@ from zerokin._version import __version__
 from zerokin.aliases import ReadingSaved
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.classes import BESIDE, ClassTable
-from zerokin.errors import InvalidInput, ZerokinError
+from zerokin.errors import InvalidInput, ZerokinError, shown
+from zerokin.parameters import is_whole
 from zerokin.recognizer.atomic_bundle import (
     is_bundle,
     read_generation,
@@ -33,6 +34,7 @@ from zerokin.recognizer.read_back import refuse_difference
 
 if TYPE_CHECKING:
     from zerokin.features.feature_learner import FeatureLearner
+    from zerokin.features.network_ensemble import NetworkEnsemble
     from zerokin.recognizer.recognizer import Recognizer
 
 NETWORK, CLASSIFIER, EXAMPLES = "network", "classifier", "examples"
@@ -62,7 +64,7 @@ def read_back(recognizer: Recognizer, root: Path, *, former: Path | None = None)
     try:
         # A network that was linked is the one that is in memory: reading it would tell nothing.
         learner = recognizer.learner
-        if learner and (former is None or not same_files(root / NETWORK, former / NETWORK)):
+        if learner and (former is None or not _same_networks(recognizer, root, former)):
             learner = None
         found = read_parts(type(recognizer), root, device="cpu", learner=learner)
         refuse_difference(found, recognizer)
@@ -74,6 +76,25 @@ def read_back(recognizer: Recognizer, root: Path, *, former: Path | None = None)
         ) from error
 
 
+def network_folders(root: Path, n: int) -> list[Path]:
+    """Return where n networks lie: ``network``, ``network-2`` and so on."""
+    return [root / (NETWORK if k == 1 else f"{NETWORK}-{k}") for k in range(1, n + 1)]
+
+
+def _members(recognizer: Recognizer) -> tuple[FeatureLearner, ...]:
+    if recognizer.learner is None:
+        return ()
+    from zerokin.features.network_ensemble import networks_of
+
+    return networks_of(recognizer.learner)
+
+
+def _same_networks(recognizer: Recognizer, root: Path, former: Path) -> bool:
+    n = len(_members(recognizer))
+    folders = zip(network_folders(root, n), network_folders(former, n), strict=True)
+    return all(same_files(one, other) for one, other in folders)
+
+
 def fill(recognizer: Recognizer, root: Path, *, former: Path | None = None) -> None:
     """Write everything a recognizer is made of into an empty folder.
 
@@ -81,12 +102,11 @@ def fill(recognizer: Recognizer, root: Path, *, former: Path | None = None) -> N
     room for a second network, not even for a while.
     """
     classes, seen = recognizer.classes, recognizer.seen
-    if recognizer.learner is not None:
+    members = _members(recognizer)
+    for member, folder in zip(members, network_folders(root, len(members)), strict=True):
         from zerokin.features.serialization import write_features
 
-        write_features(
-            recognizer.learner, root / NETWORK, former=None if former is None else former / NETWORK
-        )
+        write_features(member, folder, former=None if former is None else former / folder.name)
     recognizer.classifier.save(root / CLASSIFIER)
     (root / CLASSES).write_text(classes_csv(classes, seen.tolist()), encoding="utf-8", newline="")
     about = {
@@ -96,6 +116,7 @@ def fill(recognizer: Recognizer, root: Path, *, former: Path | None = None) -> N
         "has_vectors": classes.vectors is not None and classes.attribute_names is not None,
         "has_descriptions": classes.descriptions is not None,
         "has_network": recognizer.learner is not None,
+        **({"networks": len(members)} if len(members) > 1 else {}),
         "about": recognizer.about,
     }
     _write_json(root / ABOUT, about)
@@ -138,16 +159,22 @@ def read_parts(
     root: Path,
     *,
     device: str | None = None,
-    learner: FeatureLearner | None = None,
+    learner: FeatureLearner | NetworkEnsemble | None = None,
 ) -> Recognizer:
-    """Read what `fill` wrote; the network, too, unless it is known already."""
+    """Read what `fill` wrote; the networks, too, unless they are known already."""
     about = _read_json(root / ABOUT)
     classifier = ZeroShotClassifier.load(root / CLASSIFIER)
     # Bundles of earlier versions, which do not say so, hold a network.
     if learner is None and about.get("has_network") is not False:
         from zerokin.features.feature_learner import FeatureLearner
+        from zerokin.features.network_ensemble import MOST, side_by_side
 
-        learner = FeatureLearner.load(root / NETWORK, device=device)
+        # Bundles of one network do not say so.
+        n = about.get("networks", 1)
+        if not is_whole(n) or not 1 <= n <= MOST:
+            raise InvalidInput(f"{root / ABOUT}: networks must be a number from 1: got {shown(n)}")
+        folders = network_folders(root, n)
+        learner = side_by_side([FeatureLearner.load(one, device=device) for one in folders])
     recognizer = kind(
         learner,
         classifier,
@@ -289,14 +316,16 @@ def _read_examples(folder: Path) -> dict[str, tuple[bytes, ...]]:
 
 
 def _refuse_misfits(recognizer: Recognizer, root: Path) -> None:
-    if recognizer.learner is not None:
-        from zerokin.features.reading import reading_width
+    members = _members(recognizer)
+    if members:
+        from zerokin.features.network_ensemble import joint_width
 
-        given = reading_width(recognizer.learner.network_)
+        given = joint_width(members)
         taken = recognizer.classifier.n_features_in_
         if given != taken:
             raise InvalidInput(
-                f"{root}: the network gives {given} features, but the classifier takes {taken}"
+                f"{root}: the network{'s give' if members[1:] else ' gives'} {given} features, but "
+                f"the classifier takes {taken}"
             )
     tree = recognizer.hierarchy
     layers = 1 if tree is None else tree.n_layers + 1

@@ -31,16 +31,20 @@ class SearchSpace(Protocol):
 
 @dataclass
 class Trial:
-    """One setting of the hyper-parameters and what it reached on every validation fold."""
+    """One setting of the hyper-parameters and what it reached on every validation fold.
+
+    ``weights`` are of the folds, all alike where there are none.
+    """
 
     params: dict[str, Any]
     unseen: list[float] = field(default_factory=list)
     harmonic: list[NDArray[np.float64]] = field(default_factory=list)
     seen_penalties: NDArray[np.float64] | None = None
+    weights: list[float] = field(default_factory=list)
 
     def score(self, goal: Goal) -> float:
         """Return the mean over folds of unseen accuracy, or of the best common harmonic mean."""
-        return float(np.mean(self.fold_scores(goal)))
+        return float(np.average(self.fold_scores(goal), weights=self.weights or None))
 
     def fold_scores(self, goal: Goal) -> NDArray[np.float64]:
         """Return what every fold reaches; harmonic means at the penalty that is best for all."""

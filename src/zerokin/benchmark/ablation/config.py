@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from zerokin.benchmark.ablation.methods import ZERO_SHOT
 from zerokin.benchmark.few_shot.comparison import VARIANTS as FEW_SHOT_VARIANTS
 from zerokin.benchmark.few_shot.comparison import known_few_shot_methods
-from zerokin.benchmark.few_shot.evaluation import EpisodePlan
-from zerokin.declared import Count, Declared, parse_as
+from zerokin.benchmark.few_shot.evaluation import ChooseOn, EpisodePlan
+from zerokin.declared import Count, Declared, Flag, parse_as
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.network_config import (
     NetworkFile,
@@ -23,7 +23,7 @@ from zerokin.features.network_config import (
 )
 from zerokin.features.network_settings import READ_ALONE
 from zerokin.features.training.recipe import Recipe
-from zerokin.parameters import Integer, NamedValues, OneOf, Several, Text, check_arguments
+from zerokin.parameters import SEED, Integer, NamedValues, OneOf, Several, Text, check_arguments
 from zerokin.selection.paper_space import VARIANTS
 from zerokin.selection.zero_shot_space import OURS
 
@@ -44,10 +44,13 @@ class NetworkEntry(NetworkFile):
         A network before it, whose settings it has but for what it says.
     teacher
         A network before it, whose answers it learns from, too.
+    seed_offset
+        Added to the ablation's seeds: several networks of one recipe, to stand side by side.
     """
 
     like: Annotated[str, Text("base")] | None = None
     teacher: Annotated[str, Text("base")] | None = None
+    seed_offset: Annotated[int, SEED] = 0
 
 
 @dataclass(frozen=True)
@@ -71,17 +74,36 @@ class RowPlan(Declared):
     semantics
         Of the classes, in place of the data's own, as for `zerokin.load_dataset`; the networks
         were trained with the data's own all the same.
+    shot_networks
+        Few-shot: networks whose features samples have as shots, in the place of ``networks`` one by
+        one: the same networks, read with many random crops, say.
+    choose_on
+        Few-shot: classes whose episodes choose, ``"validation"`` (by default), ``"base"`` or
+        ``"both"``, as for `~zerokin.benchmark.few_shot.FewShotEvaluation`.
     """
 
     name: Annotated[str, Text("class labels")]
     networks: Annotated[tuple[str, ...], Several(Text("base"), least=True)]
     method: Annotated[str, Text("ours")] = "ours"
     semantics: Annotated[str, Text("taxonomy")] | None = None
+    shot_networks: Annotated[tuple[str, ...], Several(Text("base"), least=True)] | None = None
+    choose_on: ChooseOn | None = None
+
+    @property
+    def chooses_on_base(self) -> bool:
+        """Whether base classes have a say in what is chosen."""
+        return self.choose_on in ("base", "both")
+
+    @property
+    def all_networks(self) -> tuple[str, ...]:
+        """Those of queries, then those of shots."""
+        return (*self.networks, *(self.shot_networks or ()))
 
     @property
     def told(self) -> dict[str, str]:
         """What its results tell of it."""
-        own = {} if self.semantics is None else {"semantics": self.semantics}
+        said = {"semantics": self.semantics, "choose_on": self.choose_on}
+        own = {name: value for name, value in said.items() if value is not None}
         return {"method": self.name, "by": self.method, **own}
 
 
@@ -103,6 +125,9 @@ class AblationConfig(Declared):
         ``"zero-shot"`` or ``"few-shot"``.
     shots, episodes
         Of the few-shot setting.
+    base_fold_networks
+        Few-shot: for rows that choose on base classes, train their networks again without each of
+        the parts that are held out. Only so are these new to the network.
     defaults
         Settings that networks share, as a file has them; ``networks`` hold them already.
     """
@@ -114,6 +139,7 @@ class AblationConfig(Declared):
     setting: Setting = "zero-shot"
     shots: Annotated[tuple[int, ...], Several(Integer(1), least=True)] = (1, 5)
     episodes: Count = EpisodePlan.episodes
+    base_fold_networks: Flag = False
     defaults: Annotated[Mapping[str, Any], NamedValues()] = field(default_factory=dict)
 
     def only(self, names: Sequence[str]) -> AblationConfig:
@@ -158,6 +184,10 @@ def parse_config(content: Any) -> AblationConfig:
     config = parse_as(AblationConfig, {**content, "networks": _networks(networks, defaults)})
     if not config.rows:
         raise InvalidInput("there are no rows: list at least one")
+    if config.base_fold_networks and not any(row.chooses_on_base for row in config.rows):
+        raise InvalidInput(
+            "base_fold_networks is for rows with choose_on base or both: there are none"
+        )
     for row in config.rows:
         try:
             _check_row(row, config)
@@ -189,12 +219,17 @@ def _network(
         if "teacher" in own
         else model and model.teacher
     )
-    plan = replace(parse_network(name, own, shared, kind=NetworkEntry), teacher=teacher)
+    usual = 0 if model is None else model.seed_offset
+    offset = own.pop("seed_offset", usual)
+    check_arguments({"seed_offset": SEED}, seed_offset=offset)
+    plan = parse_network(name, own, shared, kind=NetworkEntry)
+    plan = replace(plan, teacher=teacher, seed_offset=offset)
     _check_teacher(plan)
     if model is not None and all(
         [
             plan.recipe == model.recipe,
             plan.teacher == model.teacher,
+            plan.seed_offset == model.seed_offset,
             *(entry in READ_ALONE for entry in own),
         ]
     ):
@@ -230,10 +265,19 @@ def _check_teacher(plan: NetworkPlan) -> None:
 
 def _check_row(row: RowPlan, config: AblationConfig) -> None:
     known = [plan.name for plan in config.networks]
-    for name in row.networks:
+    for name in row.all_networks:
         if name not in known:
             raise InvalidInput(f"no network {shown(name)}{did_you_mean(name, known)}")
     check_arguments({"method": OneOf(METHODS[config.setting])}, method=row.method)
+    by_episodes = config.setting == "few-shot" and row.method not in ZERO_SHOT
+    for name in ("choose_on", "shot_networks"):
+        if getattr(row, name) is not None and not by_episodes:
+            raise InvalidInput(f"{name} is for few-shot methods: leave it out")
+    if row.shot_networks is not None and len(row.shot_networks) != len(row.networks):
+        raise InvalidInput(
+            f"shot_networks names {len(row.shot_networks)} networks for {len(row.networks)}: name "
+            "one for each"
+        )
     if row.semantics is not None and row.method == "network":
         raise InvalidInput(
             "a network's own scores are of the semantics that it was trained with: leave out "

@@ -88,6 +88,13 @@ class Readings:
         base = self.dataset.fold(1, test_seen=0.0, seed=seed)
         return self._made(plan, base, f"base-{seed}", seed, read=np.arange(len(self.dataset)))
 
+    def base_fold(self, plan: NetworkPlan, part: Dataset, number: int, seed: int) -> Path:
+        """Return the file of a network that has not seen a part of the base classes, either.
+
+        ``part`` is one of `zerokin.benchmark.few_shot.evaluation.held_out_base_parts`.
+        """
+        return self._made(plan, part, f"base-{seed}-fold-{number}", seed)
+
     def _made(
         self,
         plan: NetworkPlan,

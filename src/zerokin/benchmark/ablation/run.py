@@ -24,7 +24,7 @@ from zerokin.features.network_config import NetworkPlan
 
 Results = list[dict[str, Any]]
 Task = tuple[RowPlan, list[Files]]
-"""A row to measure, and the files that hold the features of each of its networks."""
+"""A row to measure, and the files of features of each of its networks, those of shots last."""
 
 
 def run_ablation(
@@ -114,12 +114,12 @@ def _tasks(config: AblationConfig, train: Callable[[NetworkPlan], Files]) -> Ite
     left = list(config.rows)
     trained: dict[str, Files] = {}
     for plan in config.networks:
-        if not any(plan.name in row.networks for row in left):
+        if not any(plan.name in row.all_networks for row in left):
             continue
         trained[plan.name] = train(plan)
-        ready = [row for row in left if set(row.networks) <= set(trained)]
+        ready = [row for row in left if set(row.all_networks) <= set(trained)]
         left = [row for row in left if row not in ready]
-        yield from ((row, [trained[name] for name in row.networks]) for row in ready)
+        yield from ((row, [trained[name] for name in row.all_networks]) for row in ready)
 
 
 def _results(

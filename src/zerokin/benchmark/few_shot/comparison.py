@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from zerokin.benchmark.few_shot.evaluation import Base, EpisodePlan, FewShotEvaluation
+from zerokin.benchmark.few_shot.evaluation import Base, ChooseOn, EpisodePlan, FewShotEvaluation
 from zerokin.benchmark.few_shot.generalized import GENERALIZED, GeneralizedFewShotEvaluation
 from zerokin.benchmark.few_shot.method import FewShotMethod
 from zerokin.benchmark.few_shot.ours import (
@@ -16,6 +16,7 @@ from zerokin.benchmark.few_shot.ours import (
 )
 from zerokin.benchmark.few_shot.peer_method import FewShotPeerMethod
 from zerokin.benchmark.few_shot.peers import PEERS
+from zerokin.benchmark.few_shot.peers.easy import Easy
 from zerokin.benchmark.settings import Row
 from zerokin.data.load import load_dataset
 from zerokin.errors import InvalidInput, did_you_mean
@@ -35,9 +36,24 @@ def known_few_shot_methods() -> dict[str, Callable[[], FewShotMethod]]:
 
 
 def find_few_shot_methods(
-    names: Sequence[str], *, generalized: bool = False
+    names: Sequence[str],
+    *,
+    generalized: bool = False,
+    has_semantics: bool = True,
+    has_shot_features: bool = False,
 ) -> list[FewShotMethod]:
-    """Return the methods of these names, or every one for ``["all"]``.
+    """Return the methods of these names, or every one that the data serve for ``["all"]``.
+
+    Parameters
+    ----------
+    names
+        As users give them.
+    generalized
+        Those of the generalized setting.
+    has_semantics
+        Whether classes have any: some peers need them.
+    has_shot_features
+        Whether shots have features of their own: ``easy`` is ``simple-shot`` otherwise.
 
     Examples
     --------
@@ -49,7 +65,13 @@ def find_few_shot_methods(
     """
     known: Mapping[str, Callable[[], FewShotMethod]]
     known = GENERALIZED if generalized else known_few_shot_methods()
-    wanted = list(known) if list(names) == ["all"] else list(dict.fromkeys(names))
+    wanted = list(dict.fromkeys(names))
+    if wanted == ["all"]:
+        without = [
+            name for name, peer in PEERS.items() if peer.uses_semantics and not has_semantics
+        ]
+        without += [] if has_shot_features else [Easy.name]
+        wanted = [name for name in known if name not in without]
     if not generalized:
         known = {**known, **{variant.name: variant for variant in VARIANTS}}
     for name in wanted:
@@ -88,10 +110,12 @@ def measure_few_shot(
     queries: int = EpisodePlan.queries,
     episodes: int = EpisodePlan.episodes,
     base: Base = "training",
+    choose_on: ChooseOn = "validation",
     generalized: bool = False,
     split: str | None = None,
     features: str | None = None,
     semantics: str | None = None,
+    shot_features: str | None = None,
 ) -> Iterator[tuple[Row, Selection]]:
     """Measure every method for every number of shots and every seed, each row as it is done.
 
@@ -99,28 +123,47 @@ def measure_few_shot(
     ----------
     data, split, features, semantics
         As for `zerokin.load_dataset`.
+    shot_features
+        Features that samples have as shots, such as averages over many random crops, as
+        ``features``; None for the same as of queries.
     methods
         Names of methods, or ``["all"]``.
     seeds
         Seeds of the episodes.
     shots, way, queries, episodes
         Of the episodes; ``way=0`` means all test classes at once.
-    base
-        What methods learn from: see `FewShotEvaluation`.
+    base, choose_on
+        What methods learn from, and whose episodes choose: see `FewShotEvaluation`.
     generalized
         Name samples of novel and of base classes among both: see `GeneralizedFewShotEvaluation`,
         for which ``episodes`` are draws of shots of all test classes.
     """
-    found = find_few_shot_methods(methods, generalized=generalized)
+    find_few_shot_methods(methods, generalized=generalized)  # refuses names before data are read
     options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
     dataset = load_dataset(data, **options)
+    found = find_few_shot_methods(
+        methods,
+        generalized=generalized,
+        has_semantics=dataset.classes.vectors is not None,
+        has_shot_features=shot_features is not None,
+    )
+    of_shots = None
+    if shot_features is not None:
+        of_shots = load_dataset(data, **{**options, "features": shot_features})
     for number in shots:
         novel = len(dataset.unseen)
         # All novel classes are tested at once in the generalized setting: episodes only choose.
         asked = min(way or novel, novel) if generalized else way or novel
         plan = EpisodePlan(asked, number, queries, episodes)
         for seed in seeds:
-            evaluation = FewShotEvaluation(dataset, plan, base=base, random_state=seed)
+            evaluation = FewShotEvaluation(
+                dataset,
+                plan,
+                base=base,
+                choose_on=choose_on,
+                shot_features=of_shots,
+                random_state=seed,
+            )
             run = GeneralizedFewShotEvaluation(evaluation).run if generalized else evaluation.run
             for method in found:
                 yield run(method)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from zerokin.benchmark.few_shot.episodes import draw_episodes, mean_with_ci95
 from zerokin.benchmark.few_shot.evaluation import FewShotEvaluation
 from zerokin.benchmark.few_shot.method import FewShotMethod
-from zerokin.benchmark.few_shot.ours import SHOTS_ALONE, OursFewShot
+from zerokin.benchmark.few_shot.ours import OF_SHOTS, SHOTS_ALONE, OursFewShot
 from zerokin.benchmark.few_shot.selection import choose_on_episodes
 from zerokin.benchmark.settings import Row
 from zerokin.classifiers.few_shot.few_shot_classifier import FewShotClassifier
@@ -21,6 +21,7 @@ from zerokin.classifiers.stages import scale_samples
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.data.dataset import Dataset
 from zerokin.data.splits import hold_out
+from zerokin.errors import InvalidInput
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 from zerokin.progress import track
 from zerokin.selection.class_fold_search import SEEN_PENALTIES
@@ -72,6 +73,8 @@ class GeneralizedFewShotEvaluation:
     """
 
     def __init__(self, evaluation: FewShotEvaluation) -> None:
+        if evaluation.shot_features is not None:
+            raise InvalidInput("shot_features are for setting few-shot: leave them out")
         self.evaluation = evaluation
         dataset, split = evaluation.dataset, evaluation.dataset.split
         seed = evaluation.random_state
@@ -94,7 +97,7 @@ class GeneralizedFewShotEvaluation:
     def run(self, method: FewShotMethod) -> tuple[Row, Selection]:
         """Choose hyper-parameters and seen penalty on validation classes, and measure once."""
         evaluation, plan = self.evaluation, self.evaluation.plan
-        chosen = choose_on_episodes(method, evaluation.validation, quiet=evaluation.quiet)
+        chosen = choose_on_episodes(method, evaluation.choices, quiet=evaluation.quiet)
         started = time.perf_counter()
         params = chosen.best.params
         draws = min(plan.validation_episodes, 30)
@@ -169,7 +172,7 @@ class GeneralizedFewShotEvaluation:
 
 def _fitted(data: TrainingData, params: Params) -> FewShotClassifier:
     """Return the classifier with what base classes teach, still without novel classes."""
-    own = {name: params[name] for name in ("kappa", "base_weight", "base_neighbors")}
+    own = {name: params[name] for name in OF_SHOTS}
     zero_shot = {name: value for name, value in params.items() if name not in own}
     model = FewShotClassifier(
         ZeroShotClassifier(**zero_shot, random_state=data.random_state), **own

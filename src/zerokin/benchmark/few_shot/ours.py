@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 from numpy.typing import NDArray
 
@@ -14,6 +14,11 @@ from zerokin.classifiers.few_shot.episode_scores import (
     relate_to_base,
     score_episodes,
 )
+from zerokin.classifiers.few_shot.semantic_prototypes import (
+    SemanticPrototypes,
+    semantic_prototypes,
+)
+from zerokin.classifiers.few_shot.semantic_trust import semantic_trust
 from zerokin.errors import InvalidInput
 from zerokin.selection.method import (
     FEATURE_NORMALIZATIONS,
@@ -25,16 +30,22 @@ from zerokin.selection.method import (
 from zerokin.selection.zero_shot_space import DEFAULTS as ZERO_SHOT_DEFAULTS
 from zerokin.selection.zero_shot_space import TAXONOMY_STAGE, fit_trial
 
+MAKERS = get_args(SemanticPrototypes)
 KAPPAS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
-DEFAULTS = {
+DEFAULTS: Params = {
     **ZERO_SHOT_DEFAULTS,
     "feature_scaling": "power-center-unit",
     "hub_weight": 0.0,
     "kappa": 1.0,
+    "semantic_prototypes": "projection",
+    "variance_exponent": 0.0,
     "base_weight": 0.0,
     "base_neighbors": 4,
 }
+
+OF_SHOTS = tuple(name for name in DEFAULTS if name not in ZERO_SHOT_DEFAULTS)
+"""Hyper-parameters of `FewShotClassifier` itself; the others are of its zero-shot classifier."""
 
 BY_TAXONOMY: Params = {**DEFAULTS, "grouping": "taxonomy"}
 WITHOUT_KIN: Params = {**DEFAULTS, "inference": "flat"}
@@ -71,6 +82,11 @@ STAGES = (
         layer_decay=[0.5, 1.0],
         kappa=KAPPAS,
     ),
+    product_of(
+        semantic_prototypes=MAKERS,
+        variance_exponent=[0.0, 0.5, 1.0],
+        kappa=KAPPAS,
+    ),
     product_of(**LENDING, kappa=KAPPAS),
 )
 
@@ -103,14 +119,15 @@ class OursByTaxonomy(OursFewShot):
 
 
 class OursWithoutSuperclasses(OursFewShot):
-    """The same, with projections as they are: no superclass and no other kin moves them."""
+    """The same, with semantic prototypes as they are: no superclass and no other kin moves them."""
 
     name = "ours-flat"
     defaults: Params = WITHOUT_KIN
     stages: Sequence[Stage] = (
         product_of(**FIRST, kappa=KAPPAS[::2]),
         product_of(kappa=KAPPAS),
-        STAGES[3],
+        product_of(semantic_prototypes=MAKERS, kappa=KAPPAS),
+        STAGES[-1],
     )
 
 
@@ -130,15 +147,18 @@ def _scorer(data: TrainingData, pool: NDArray[Any], params: Params) -> EpisodeSc
             "FewShotClassifier itself"
         )
     run = data.run
-    projected = None
+    projected = trust = None
     if data.semantics.shape[1]:
         model = fit_trial(data, {name: params[name] for name in ZERO_SHOT_DEFAULTS})
-        projected = model.prototypes_
     else:
         data.start_trial()
-    normalizer = data.scale_features(params["feature_scaling"]).normalizer
+    scaled = data.scale_features(params["feature_scaling"])
+    normalizer = scaled.normalizer
+    if data.semantics.shape[1]:
+        projected = semantic_prototypes(model, params["semantic_prototypes"], scaled.means, run)
+        trust = semantic_trust(model, params["variance_exponent"], run)
     F = data.scale_samples(normalizer, pool)
     base = data.scale_samples(normalizer, data.features)
     related = run(relate_to_base, F, base, data.labels)
     settings = ShotSettings(**{field.name: params[field.name] for field in fields(ShotSettings)})
-    return lambda episodes: score_episodes(episodes, related, projected, settings, run)
+    return lambda episodes: score_episodes(episodes, related, projected, settings, run, trust)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.benchmark.few_shot.episodes import Episodes
 from zerokin.benchmark.few_shot.method import EpisodeScorer, FewShotMethod
 from zerokin.benchmark.few_shot.peers import BaseClasses, FewShotPeer
 from zerokin.classifiers.few_shot.episode_scores import gather, gather_queries
@@ -38,12 +40,22 @@ class FewShotPeerMethod(FewShotMethod):
             data.start_trial()
             if base is None or base.normalizer.steps != params["feature_scaling"]:
                 normalizer = data.scale_features(params["feature_scaling"]).normalizer
-                base = BaseClasses(data.features, data.labels, normalizer)
+                base = BaseClasses(
+                    data.features,
+                    data.labels,
+                    normalizer,
+                    data.semantics,
+                    data.random_state,
+                )
                 F = normalizer.transform(pool)
             peer = self.peer(**{name: params[name] for name in self.peer.grid})
             peer.learn(base)
-            yield _scorer(peer, F)
+            yield _scorer(peer, F, data.semantics)
 
 
-def _scorer(peer: FewShotPeer, F: NDArray[Any]) -> EpisodeScorer:
-    return lambda episodes: peer.scores(gather(F, episodes.shots), gather_queries(F, episodes))
+def _scorer(peer: FewShotPeer, F: NDArray[Any], semantics: NDArray[np.float64]) -> EpisodeScorer:
+    def score(episodes: Episodes) -> NDArray[np.floating]:
+        known = semantics[episodes.classes] if peer.uses_semantics else None
+        return peer.scores(gather(F, episodes.shots), gather_queries(F, episodes), known)
+
+    return score

@@ -18,11 +18,15 @@ from zerokin.selection.staged_search import Selection, Trial, search_stages
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Base classes to learn from, and episodes over a pool of features of other classes."""
+    """Base classes to learn from, and episodes over a pool of features of other classes.
+
+    ``weight`` is how much its accuracy counts among tasks that are chosen on.
+    """
 
     data: TrainingData
     pool: NDArray[Any]
     episodes: Episodes
+    weight: float = 1.0
 
 
 def choose_on_episodes(
@@ -35,7 +39,7 @@ def choose_on_episodes(
     method
         The method.
     tasks
-        One for each validation fold; no test class may be in any.
+        One for each fold of validation classes or of base classes; no test class may be in any.
     quiet
         Show no progress.
     """
@@ -55,4 +59,5 @@ def _measure(method: FewShotMethod, task: Task, trials: Sequence[Trial]) -> Iter
     for trial, scorer in zip(trials, scorers, strict=True):
         accuracies = episode_accuracies(scorer, task.episodes, d_f=task.pool.shape[1])
         trial.unseen.append(float(np.mean(accuracies)))
+        trial.weights.append(task.weight)
         yield trial

@@ -85,6 +85,7 @@ def score_episodes(
     projected: NDArray[np.float64] | None,
     settings: ShotSettings,
     run: RunStage = run_stage,
+    trust: NDArray[np.float64] | None = None,
 ) -> Products:
     """Return the scores (T, M, W) of queries for the classes of their episode.
 
@@ -100,13 +101,16 @@ def score_episodes(
         κ, λ and the like.
     run
         Runs stages: a `Memo`, where the same episodes are scored with many settings.
+    trust
+        (C,) factors of κ for each class; None where all classes are alike.
     """
     F, means, to_base, G = pool
     n_shots = episodes.shots.shape[2]
     kappa = 0.0 if projected is None else settings.kappa
     lent, hubs = settings.base_weight, settings.hub_weight
     to_means, squares = run(relate_to_shots, F, episodes)
-    to_parts, part_products, counts = [to_means], [[squares]], [float(n_shots)]
+    to_parts, part_products = [to_means], [[squares]]
+    counts: list[Any] = [float(n_shots)]
     queries = episodes.queries.reshape(len(episodes.queries), -1)
     # Products of each part with the base means (T, W, B), where anything needs them.
     with_base = [to_base[episodes.shots].mean(axis=2)] if lent or hubs else []
@@ -115,11 +119,12 @@ def score_episodes(
         to_parts.append(P[queries[:, :, None], classes[:, None, :]])
         own = P[episodes.shots, classes[:, :, None]].mean(axis=2)
         part_products.append([own, np.ones_like(own)])
-        counts.append(kappa)
+        counts.append(kappa if trust is None else kappa * trust[classes])
         if with_base:
             with_base.append(run(relate_to_semantics, means, projected).T[classes])
     if lent:
-        weight = float(semantic_weight(n_shots, kappa))
+        factors = 1.0 if trust is None else trust[episodes.classes]
+        weight = np.asarray(semantic_weight(n_shots, kappa, factors))[..., None]
         mixed = (1 - weight) * with_base[0]
         if len(with_base) > 1:
             mixed = mixed + weight * with_base[1]

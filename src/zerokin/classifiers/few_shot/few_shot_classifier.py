@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from zerokin.aliases import accept_old_names
 from zerokin.classifiers.class_labels import Positions
 from zerokin.classifiers.few_shot.candidates import Candidates, few_shot_candidates
+from zerokin.classifiers.few_shot.semantic_prototypes import (
+    SemanticPrototypes,
+    semantic_prototypes,
+)
+from zerokin.classifiers.few_shot.semantic_trust import semantic_trust
 from zerokin.classifiers.few_shot.shots import (
     KAPPA,
     LENDERS,
@@ -43,7 +48,15 @@ from zerokin.features.class_means import class_means
 from zerokin.features.scaler import unit_length
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy, renamed_hierarchy
-from zerokin.parameters import InstanceOf, Optional, Ranges, check_arguments, check_parameters
+from zerokin.parameters import (
+    InstanceOf,
+    OneOf,
+    Optional,
+    Ranges,
+    Real,
+    check_arguments,
+    check_parameters,
+)
 
 
 @accept_old_names({"calibration": "seen_penalty"})
@@ -64,6 +77,14 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features centered and of unit length, and without hubness.
     kappa
         κ: how many shots the projected semantics of a class count as.
+    semantic_prototypes
+        What makes a prototype of a class's semantics: ``"projection"`` (that of ``zero_shot``),
+        ``"network"`` (a prototype network: see `zerokin.classifiers.prototype_network`), or
+        ``"average"`` of both.
+    variance_exponent
+        Adaptive weight of semantics, from 0 (κ is the same for all classes) to 1: the exponent to
+        which κ of a novel class falls with the predictive variance of its prototype (see
+        `zerokin.classifiers.few_shot.semantic_trust`).
     base_weight, base_neighbors
         λ: how many shots the base classes count as that are nearest to a novel class's shots and
         semantics, and how many lend their mean so.
@@ -99,6 +120,8 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_ranges: ClassVar[Ranges] = {
         "zero_shot": Optional(InstanceOf(ZeroShotClassifier, "a ZeroShotClassifier")),
         "kappa": SHOTS_WORTH,
+        "semantic_prototypes": OneOf(get_args(SemanticPrototypes)),
+        "variance_exponent": Real(0, 1),
         "base_weight": SHOTS_WORTH,
         "base_neighbors": LENDERS,
         "seen_penalty": Optional(SEEN_PENALTY),
@@ -109,12 +132,16 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         zero_shot: ZeroShotClassifier | None = None,
         *,
         kappa: float = KAPPA,
+        semantic_prototypes: SemanticPrototypes = "projection",
+        variance_exponent: float = 0.0,
         base_weight: float = 0.0,
         base_neighbors: int = 4,
         seen_penalty: float | None = None,
     ) -> None:
         self.zero_shot = zero_shot
         self.kappa = kappa
+        self.semantic_prototypes = semantic_prototypes
+        self.variance_exponent = variance_exponent
         self.base_weight = base_weight
         self.base_neighbors = base_neighbors
         self.seen_penalty = seen_penalty
@@ -249,7 +276,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             hierarchy = self._superclasses(hierarchy, rows, names)
         self.zero_shot_ = zero_shot.fit(X, self._rows[labels], semantics=table, hierarchy=hierarchy)
         self._normalizer = zero_shot._normalizer
-        projected[rows] = zero_shot.prototypes_
+        projected[rows] = semantic_prototypes(zero_shot, self.semantic_prototypes)
         return projected
 
     def _superclasses(
@@ -288,12 +315,13 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_shots_ = np.bincount(labels, minlength=C) + np.pad(self._base_counts, (0, grown))
         means = class_means(samples, labels, C) + np.pad(self._base_means, ((0, grown), (0, 0)))
         projected = np.pad(self._projected, ((0, grown), (0, 0)))
+        trust = self._trust(C)
         prototypes = shot_prototypes(
-            projected, means, self.n_shots_, usable=known.usable, kappa=self.kappa
+            projected, means, self.n_shots_, usable=known.usable, kappa=self.kappa, trust=trust
         )
         prototypes[novel] = with_lent_means(
             prototypes[novel],
-            self.n_shots_[novel] + np.where(known.usable[novel], self.kappa, 0.0),
+            self.n_shots_[novel] + np.where(known.usable, self.kappa * trust, 0.0)[novel],
             self._base_means[self.base_],
             weight=self.base_weight,
             n_neighbors=self.base_neighbors,
@@ -307,6 +335,16 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self._known = known.usable | (self.n_shots_ > 0)
         return self
+
+    def _trust(self, n_classes: int) -> NDArray[np.float64]:
+        """Return the factors of κ of all classes (C,)."""
+        trust = np.ones(n_classes)
+        if self.zero_shot_ is not None:
+            found = semantic_trust(self.zero_shot_, self.variance_exponent)
+            inside = np.flatnonzero(self._rows >= 0)
+            if found is not None:
+                trust[inside] = found[self._rows[inside]]
+        return trust
 
     def _normalized(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)

@@ -27,8 +27,17 @@ KAPPA = 1.0
 """κ where none is chosen."""
 
 
-def semantic_weight(n_shots: Any, kappa: float) -> Any:
+def semantic_weight(n_shots: Any, kappa: float, trust: Any = 1.0) -> Any:
     """Return w = κ / (κ + n), the weight of projected semantics beside the mean of n shots.
+
+    Parameters
+    ----------
+    n_shots
+        (...) n.
+    kappa
+        κ.
+    trust
+        (...) factor of κ for each class (`zerokin.classifiers.few_shot.semantic_trust`).
 
     Examples
     --------
@@ -36,8 +45,11 @@ def semantic_weight(n_shots: Any, kappa: float) -> Any:
     array([1.  , 0.5 , 0.17])
     """
     check_arguments({"kappa": SHOTS_WORTH}, kappa=kappa)
-    n_shots = np.asarray(n_shots, dtype=np.float64)
-    return np.divide(kappa, kappa + n_shots, out=np.zeros_like(n_shots), where=n_shots + kappa > 0)
+    n_shots, worth = np.broadcast_arrays(
+        np.asarray(n_shots, dtype=np.float64), kappa * np.asarray(trust, dtype=np.float64)
+    )
+    total = n_shots + worth
+    return np.divide(worth, total, out=np.zeros_like(total), where=total > 0)
 
 
 def mixed_prototypes(projected: Array, means: Array, weight: Any) -> Array:
@@ -48,7 +60,7 @@ def mixed_prototypes(projected: Array, means: Array, weight: Any) -> Array:
 
 
 def shot_prototypes(
-    projected: Array, means: Array, n_shots: Any, *, usable: Any, kappa: float
+    projected: Array, means: Array, n_shots: Any, *, usable: Any, kappa: float, trust: Any = 1.0
 ) -> Array:
     """Return w p + (1 − w) x̄, not yet of unit length; shots alone where there are no semantics.
 
@@ -60,10 +72,10 @@ def shot_prototypes(
         (...) how many shots there are.
     usable
         (...) whether the class has semantics.
-    kappa
-        κ.
+    kappa, trust
+        κ, and its factor for each class.
     """
-    weight = np.where(usable, semantic_weight(n_shots, kappa), 0.0)
+    weight = np.where(usable, semantic_weight(n_shots, kappa, trust), 0.0)
     return mixed_prototypes(projected, means, weight)
 
 
@@ -120,7 +132,7 @@ def with_lent_means(
 
 
 def combined_scores(
-    to_parts: Sequence[Array], part_products: Sequence[Sequence[Array]], weights: Sequence[float]
+    to_parts: Sequence[Array], part_products: Sequence[Sequence[Array]], weights: Sequence[Any]
 ) -> Array:
     """Return the cosines of samples with weighted sums of parts, from products alone.
 
@@ -134,9 +146,10 @@ def combined_scores(
     part_products
         (..., W) products of part i with part j, for i ≥ j: a lower triangle.
     weights
-        Weights of the parts.
+        Weights of the parts: a number, or one for each class (..., W).
     """
-    total = sum(w * products for w, products in zip(weights, to_parts, strict=True))
+    by_class = (w if np.ndim(w) == 0 else np.asarray(w)[..., None, :] for w in weights)
+    total = sum(w * products for w, products in zip(by_class, to_parts, strict=True))
     squares: Any = 0.0
     for i, row in enumerate(part_products):
         for j, products in enumerate(row):
