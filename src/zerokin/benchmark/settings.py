@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from zerokin.compute.threads import few_threads
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput
@@ -92,10 +93,11 @@ class Evaluation:
             self.dataset.refuse_not_finite(self.dataset.split.test_seen)
         chosen = self.search.choose(goal)
         started = time.perf_counter()
-        scorer = self._fitted(chosen.best.params)
-        fitted = time.perf_counter()
-        row = self._row(setting, chosen)
-        row.metrics = self._metrics(setting, scorer, chosen.best.seen_penalty)
+        with few_threads():
+            scorer = self._fitted(chosen.best.params)
+            fitted = time.perf_counter()
+            row = self._row(setting, chosen)
+            row.metrics = self._metrics(setting, scorer, chosen.best.seen_penalty)
         row.seconds = {
             "selection": round(chosen.seconds, 2),
             "fit": round(fitted - started, 3),
