@@ -47,7 +47,47 @@ def alone(name, params):
     return scores
 
 
-@pytest.mark.parametrize("name", ["ridge-s2f", "eszsl", "sync", "dem", "latem"])
+def test_methods_that_share_folds_measure_what_each_does_alone():
+    dataset = made_dataset()
+    lender = Evaluation(dataset, PeerMethod(PEERS["ridge"]), random_state=3, quiet=True)
+    for method in (PeerMethod(PEERS["eszsl"]), PeerMethod(PEERS["sae-f2s"]), Ours()):
+        alone = Evaluation(dataset, method, random_state=3, quiet=True)
+        beside = Evaluation(dataset, method, random_state=3, beside=lender, quiet=True)
+        for setting in ("pure", "generalized"):
+            (row, found), (other, chosen) = alone.run(setting), beside.run(setting)
+            assert (row.metrics, row.selection) == (other.metrics, other.selection)
+            assert [trial.unseen for trial in found.trials] == [t.unseen for t in chosen.trials]
+    # What all scale alike lies with the lender, and what one method made lies with that method.
+    training = lender.search._folds[0].training
+    assert len(training.common) > 0
+    assert len(training.memo) == 0
+
+
+def test_ridges_of_a_generative_peer_share_a_generator(monkeypatch):
+    trained, peer = [], PEERS["cvae"]
+    train = peer.train_generator
+
+    def noted(self, *arguments):
+        trained.append(self.variance)
+        return train(self, *arguments)
+
+    monkeypatch.setattr(peer, "train_generator", noted)
+    method = PeerMethod(peer)
+    trials = [{**method.defaults, **change} for change in method.stages[0][:6]]
+    assert [trial["variance"] for trial in trials] == [0.3] * 3 + [1.0] * 3
+    for params, scorer in zip(
+        trials, method.fit_many(TrainingData(FEATURES, LABELS, Z), trials), strict=True
+    ):
+        monkeypatch.setattr(peer, "train_generator", noted)
+        found, shared = scorer(NEW), len(trained)
+        np.testing.assert_allclose(found, alone("cvae", params), rtol=1e-5, atol=1e-6)
+        del trained[shared:]
+    assert trained == [0.3, 1.0]
+
+
+@pytest.mark.parametrize(
+    "name", ["ridge", "ridge-s2f", "eszsl", "sae-f2s", "sae-s2f", "conse", "sync", "dem", "latem"]
+)
 def test_trials_score_as_single_fits_do(name):
     method = PeerMethod(PEERS[name])
     drawn = np.random.default_rng(5).choice(len(method.stages[0]), size=2, replace=False)

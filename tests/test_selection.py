@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,14 +53,19 @@ def three_folds(dataset=DATASET):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """What progress bars were asked to show: title, total, and whether to be quiet."""
+    """What progress bars were asked to show: title, total, whether to be quiet, what is done."""
     bars = []
 
-    def track(steps, title, *, total, quiet):
-        bars.append((title, total, quiet))
-        return steps
+    @contextmanager
+    def counting(title, *, total, quiet):
+        bars.append([title, total, quiet, 0.0])
 
-    monkeypatch.setattr(staged_search, "track", track)
+        def advance(done):
+            bars[-1][-1] += done
+
+        yield advance
+
+    monkeypatch.setattr(staged_search, "counting", counting)
     return bars
 
 
@@ -111,7 +117,8 @@ def test_each_stage_starts_from_the_best_of_the_one_before_it(shown):
     ]  # fmt: skip
     assert found.best.score("pure") == 15 - 25
     assert 0 <= found.seconds < 60
-    assert shown == [("pure, stage 1", 6, True), ("pure, stage 2", 4, True)]
+    # One bar for all stages: what is remembered counts as done.
+    assert shown == [["pure", 7, True, pytest.approx(7)]]
 
     # For the other goal a = 3 is best, so that b is tried beside it; the rest is remembered.
     del measured[:]
@@ -133,12 +140,12 @@ def test_progress_is_shown_unless_asked_otherwise(shown):
             yield trial
 
     search_stages(Space, [1], measure, goal="pure", tried={}, title="made")
-    assert shown[0] == ("made, stage 1", 3, False)
+    assert shown[0] == ["made", 7, False, pytest.approx(7)]
     ClassFoldSearch(Ours(), [[{}]], goal="pure").fit(DATASET)
     choose_quickly(DATASET)
     choose_parameters(DATASET, tune=False)
     choose_parameters(DATASET, tune=False, quiet=True)
-    assert [quiet for _, _, quiet in shown[-4:]] == [False, False, False, True]
+    assert [quiet for _, _, quiet, _ in shown[-4:]] == [False, False, False, True]
 
 
 def choose_quickly(data, **options):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zerokin.app.application import create_app, is_loopback, stay_local
 from zerokin.app.limits import Limits
 from zerokin.app.upload_store import release_upload_root
+from zerokin.compute.threads import blas_on_one_thread
 from zerokin.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def serve(
     from zerokin.app.service import Service
 
     public = check_exposure(host, allowed_hosts, password, no_password=no_password)
-    _one_thread_for_blas()
+    blas_on_one_thread()
     _log_lines()
     _allow_open_files()
     with listen(host, port) as listening:
@@ -105,16 +106,6 @@ def serve(
         finally:
             service.close()
             release_upload_root()
-
-
-def _one_thread_for_blas() -> None:
-    """Have NumPy compute on the thread that asks: what an answer multiplies is small.
-
-    Other threads would be woken, and wait, for a tenth of a millisecond's work.
-    """
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1, user_api="blas")
 
 
 def _allow_open_files() -> None:

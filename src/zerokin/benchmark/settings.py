@@ -13,6 +13,7 @@ from zerokin.benchmark.per_class import (
     per_class_accuracies,
     superclass_confusions,
 )
+from zerokin.compute.threads import few_threads
 from zerokin.data.dataset import Dataset
 from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput
@@ -108,10 +109,11 @@ class Evaluation:
             self.dataset.refuse_not_finite(self.dataset.split.test_seen)
         chosen = self.search.choose(goal)
         started = time.perf_counter()
-        scorer = self._fitted(chosen.best.params)
-        fitted = time.perf_counter()
-        row = self._row(setting, chosen)
-        self._measure(row, scorer, chosen.best.seen_penalty)
+        with few_threads():
+            scorer = self._fitted(chosen.best.params)
+            fitted = time.perf_counter()
+            row = self._row(setting, chosen)
+            self._measure(row, scorer, chosen.best.seen_penalty)
         row.seconds = {
             "selection": round(chosen.seconds, 2),
             "fit": round(fitted - started, 3),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     import torch
 
 UNKNOWN = 4 * 2**30
+
+allotted: ContextVar[int | None] = ContextVar("allotted", default=None)
+"""The cores for work that was given a share of them: see `zerokin.compute.threads`."""
 
 
 def own_cores() -> int:
@@ -23,11 +27,14 @@ def available_cores() -> int:
     """Count the cores for threads that compute: ``OMP_NUM_THREADS`` lowers it, as it does for BLAS.
 
     Not under `torchrun`, which sets it to 1 for all it starts, however many cores there are.
+    Work that was given a share of the cores has no more than that.
     """
+    cores = own_cores()
     asked = os.environ.get("OMP_NUM_THREADS", "")
-    if local_processes() > 1 or not asked.isdigit() or not int(asked):
-        return own_cores()
-    return min(own_cores(), int(asked))
+    if local_processes() == 1 and asked.isdigit() and int(asked):
+        cores = min(cores, int(asked))
+    given = allotted.get()
+    return cores if given is None else min(cores, given)
 
 
 def local_processes() -> int:

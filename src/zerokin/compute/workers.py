@@ -11,11 +11,25 @@ import signal
 from concurrent.futures import ProcessPoolExecutor
 from threading import Thread
 
+from zerokin.compute.machine import available_cores
+from zerokin.compute.threads import limit_process, share_of_cores
+
 
 def make_workers(n: int) -> ProcessPoolExecutor:
-    """Return so many processes; they end with this one, even where it is killed."""
+    """Return so many processes, one for each core at most, which share the cores evenly.
+
+    They end with this one, even where it is killed.
+    """
+    n = max(1, min(n, available_cores()))
     spawn = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(n, mp_context=spawn, initializer=_end_with_parent)
+    return ProcessPoolExecutor(
+        n, mp_context=spawn, initializer=_start_worker, initargs=(share_of_cores(n),)
+    )
+
+
+def _start_worker(threads: int) -> None:
+    _end_with_parent()
+    limit_process(threads)
 
 
 def _end_with_parent() -> None:

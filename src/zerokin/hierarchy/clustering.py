@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.compute.threads import limited_threads
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.hierarchy.canonical import canonical_order, mean_vectors, numbered_by_first
 
@@ -121,10 +122,9 @@ def _kmeans(
 ) -> NDArray[np.int64]:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
 
     # Threads add up partial sums in whatever order they finish: one thread repeats exactly.
-    with threadpool_limits(limits=1), warnings.catch_warnings():
+    with limited_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than k: filled by the caller
         fitted = KMeans(k, n_init=10, random_state=random).fit(points, sample_weight=weight)
     return np.asarray(fitted.labels_, dtype=np.int64)
@@ -132,9 +132,8 @@ def _kmeans(
 
 def _ward(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     from sklearn.cluster import AgglomerativeClustering
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1):
+    with limited_threads(1):
         fitted = AgglomerativeClustering(k, linkage="ward").fit(points)
     return np.asarray(fitted.labels_, dtype=np.int64)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.compute.threads import limited_threads
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy.checks import checked_integer
 from zerokin.hierarchy.layered_tree import LayeredTree
@@ -120,13 +121,12 @@ def choose_superclasses(labels: NDArray[np.int64], n: int, seed: int) -> NDArray
 def plane(vectors: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     """Return t-SNE coordinates (C, 2) of vectors (C, d_z), for any C."""
     from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits
 
     n = len(vectors)
     if n < 4:
         return np.stack([np.arange(n, dtype=np.float64), np.zeros(n)], axis=1)
     spread = np.linalg.matrix_rank(vectors - vectors.mean(axis=0))
-    with threadpool_limits(limits=1):
+    with limited_threads(1):
         found = TSNE(
             perplexity=min(30.0, (n - 1) / 3),
             # Principal axes give the same image every time, but a plane needs two of them.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from zerokin.aliases import accept_old_names
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.compute.threads import few_threads
 from zerokin.data.dataset import Dataset
 from zerokin.data.splits import DRAWN
 from zerokin.errors import InvalidInput
@@ -159,13 +160,14 @@ class ClassFoldSearch:
             goal=goal,
             tried=self.tried,
             cautious=self.method.cautious,
-            title=f"{self.method.name}: choosing ({goal})",
+            title=f"{self.method.name}: choosing settings ({goal})",
             quiet=self.quiet,
         )
 
     def report(self, best: Trial) -> FoldReport:
         """Return what a trial reaches on each of the folds that were prepared."""
-        return report_on_folds(self.method, self._folds, best)
+        with few_threads():
+            return report_on_folds(self.method, self._folds, best)
 
     def _method(self) -> Method:
         method = self.estimator

@@ -13,7 +13,8 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.progress import track
+from zerokin.compute.threads import limited_threads, useful_threads
+from zerokin.progress import counting
 from zerokin.selection.method import Params, Stage
 
 Fold = TypeVar("Fold")
@@ -108,25 +109,28 @@ def search_stages(
     started = time.perf_counter()
     before, compared = set(tried), set[Key]()
     best = dict(space.defaults)
-    for number, stage in enumerate(space.stages, start=1):
-        wanted = [{**best, **change} for change in stage]
-        if cautious:
-            wanted.insert(0, best)
-        new = {trial_key(params): Trial(dict(params)) for params in wanted}
-        new = {key: trial for key, trial in new.items() if key not in tried}
-        trials = list(new.values())
-        if trials:
-            steps = (step for fold in folds for step in measure(fold, trials))
-            total = len(trials) * len(folds)
-            for _ in track(steps, f"{title}, stage {number}", total=total, quiet=quiet):
-                pass
+    total = sum(len(stage) + cautious for stage in space.stages)
+    with counting(title, total=total, quiet=quiet) as advance:
+        for stage in space.stages:
+            wanted = [{**best, **change} for change in stage]
+            if cautious:
+                wanted.insert(0, best)
+            new = {trial_key(params): Trial(dict(params)) for params in wanted}
+            new = {key: trial for key, trial in new.items() if key not in tried}
+            trials = list(new.values())
+            advance(len(wanted) - len(trials))  # remembered
+            threads = useful_threads() if trials else 1
+            for fold in folds if trials else ():
+                with limited_threads(threads):
+                    for _ in measure(fold, trials):
+                        advance(1 / len(folds))
             tried.update(new)
-        compared |= {trial_key(params) for params in wanted}
-        candidates = [tried[trial_key(params)] for params in wanted]
-        found = max(candidates, key=lambda trial: trial.score(goal))
-        if cautious and not is_clearly_better(found, candidates[0], goal):
-            found = candidates[0]
-        best = found.params
+            compared |= {trial_key(params) for params in wanted}
+            candidates = [tried[trial_key(params)] for params in wanted]
+            found = max(candidates, key=lambda trial: trial.score(goal))
+            if cautious and not is_clearly_better(found, candidates[0], goal):
+                found = candidates[0]
+            best = found.params
     used = [trial for key, trial in tried.items() if key not in before] or [*tried.values()]
     seconds = time.perf_counter() - started
     return Selection(goal, tried[trial_key(best)], used, seconds, len(compared))

@@ -49,7 +49,7 @@ def choose_on_episodes(
         lambda task, trials: _measure(method, task, trials),
         goal="pure",
         tried={},
-        title=f"{method.name}: choosing",
+        title=f"{method.name}: choosing settings",
         quiet=quiet,
     )
 
