@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, recall_score
 
-from few_shot_data import clustered_dataset
+from test_evaluation import made_dataset
 from test_report_page import read, row
 from zerokin.benchmark.comparison import find_methods
 from zerokin.benchmark.per_class import per_class_accuracies, superclass_confusions
@@ -71,7 +71,7 @@ def test_named_classes_are_the_best_after_the_penalty():
 
 
 def test_rows_tell_classes_when_asked_and_their_means_are_the_rows_own():
-    dataset = clustered_dataset(n_train=15, n_validation=7, n_test=5, per_class=9)
+    dataset = made_dataset(noise=0.9)
     method = find_methods(["eszsl"])[0]
     plain = Evaluation(dataset, method, quiet=True)
     asked = Evaluation(dataset, method, search=plain.search, per_class=True, quiet=True)
