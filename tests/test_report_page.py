@@ -38,6 +38,8 @@ class Tables(HTMLParser):
         self.fetched += [v for k, v in attributes if k in ("src", "href", "action", "data")]
         if tag == "tr":
             self.rows.append([])
+        if tag == "strong":  # the best figure of a column
+            return
         self.cell = tag in ("th", "td")
         if self.cell:
             self.rows[-1].append("")

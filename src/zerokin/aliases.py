@@ -79,6 +79,7 @@ OPTIONS: Names = {
     "--mirror": "--tta-flip",
     "--no-mirror": "--no-tta-flip",
     "--crops": "--tta-crops",
+    "--deep": "--decode",
 }
 """Options of commands, wherever a command has the new one."""
 

