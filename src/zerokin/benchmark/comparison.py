@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from functools import partial
-from typing import Any
 
 from zerokin.benchmark.clip_methods import CLIP_METHODS
 from zerokin.benchmark.peer_method import PeerMethod
@@ -156,8 +155,14 @@ _lenders: Evaluations = {}
 """Of a process that works beside others: what its tasks share."""
 
 
-def _all_rows(*task: Any) -> list[Row]:
-    return list(_rows(*task, _lenders, quiet=True))
+def _all_rows(
+    data: str,
+    name: str,
+    settings: Sequence[Setting],
+    seed: int,
+    options: Mapping[str, str | None],
+) -> list[Row]:
+    return list(_rows(data, name, settings, seed, options, _lenders, quiet=True))
 
 
 def _rows(

@@ -75,11 +75,11 @@ class Evaluation:
         self.dataset = dataset
         self.method = method
         self.random_state = random_state
-        self.search = search or ClassFoldSearch(
+        self.search: ClassFoldSearch = search or ClassFoldSearch(
             method, random_state=random_state, quiet=quiet
         ).prepare(dataset, beside=None if beside is None else beside.search)
         # What was chosen is fitted and tested on the whole data set as on a fold.
-        self.whole = (
+        self.whole: ClassFold = (
             ClassFold(dataset, random_state) if beside is None else beside.whole.for_method()
         )
 
