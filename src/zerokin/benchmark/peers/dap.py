@@ -73,4 +73,5 @@ def sigmoid(logits: NDArray[Any]) -> NDArray[Any]:
     with np.errstate(over="ignore"):
         np.exp(np.negative(logits, out=logits), out=logits)
     logits += 1
-    return np.reciprocal(logits, out=logits)
+    np.reciprocal(logits, out=logits)
+    return logits

@@ -36,7 +36,7 @@ def cosines(A: Array, B: Array) -> Array:
     directions = unit_length(B).T
     squares = np.einsum("ij,ij->i", A, A)[:, None]
     if squares.min(initial=1.0) > np.finfo(squares.dtype).tiny and np.isfinite(squares).all():
-        products: Array = A @ directions
-        return products / np.sqrt(squares)
-    found: Array = unit_length(A) @ directions
+        found: Array = (A @ directions) / np.sqrt(squares)
+    else:
+        found = unit_length(A) @ directions
     return found

@@ -120,7 +120,7 @@ def margin_gradients(
     weights = against_right(violated, labels).T / (violated.numel() * len(w))  # (p, B)
     of_w, of_V = torch.zeros_like(w), torch.empty_like(V)
     at = 0
-    for some, weight in zip(V.split(CLASSES), weights.split(CLASSES), strict=True):
+    for some, weight in zip(torch.split(V, CLASSES), torch.split(weights, CLASSES), strict=True):
         mixed = torch.minimum(f, some[:, None])  # (classes, B, d)
         of_w += weight.reshape(-1) @ mixed.reshape(-1, len(w))
         below = (some[:, None] < f).to(V.dtype)  # where the threshold is what counts
@@ -133,7 +133,7 @@ def mixed_scores(f: Tensor, w: Tensor, V: Tensor) -> Tensor:
     """Return w·ψ_r(f) / d of samples (B, d) for seen classes, (B, p), a few classes at a time."""
     import torch
 
-    parts = [torch.minimum(f, some[:, None]) @ w for some in V.split(CLASSES)]
+    parts = [torch.minimum(f, some[:, None]) @ w for some in torch.split(V, CLASSES)]
     return torch.cat(parts).T / len(w)
 
 
@@ -143,6 +143,6 @@ def seen_scores(F: Array, w: Array, V: Array) -> Array:
 
     entries = torch.from_numpy(F * F.shape[1] ** 0.5).float()
     weights, thresholds = torch.from_numpy(w).float(), torch.from_numpy(V).float()
-    scores = [mixed_scores(f, weights, thresholds) for f in entries.split(BATCH)]
+    scores = [mixed_scores(f, weights, thresholds) for f in torch.split(entries, BATCH)]
     found: Array = torch.cat(scores).double().numpy()
     return found
