@@ -78,9 +78,12 @@ def walk(visit):
     page.wait_for_timeout(1200)
     yield "Hierarchy"
     visit.tab("Batch")
-    page.wait_for_timeout(1000)  # until it takes files
-    page.set_input_files("#files input[type=file]", [str(one) for one in test_images()[:3]])
-    page.wait_for_selector("#files :text('0.png')")
+    for _ in range(3):  # a tab that has just opened may not take files yet
+        page.wait_for_timeout(1000)
+        page.set_input_files("#files input[type=file]", [str(one) for one in test_images()[:3]])
+        page.wait_for_timeout(4000)
+        if page.locator("#files :text('0.png')").count():
+            break
     page.wait_for_timeout(1000)
     page.click("#start")
     page.wait_for_selector("#batch table")
