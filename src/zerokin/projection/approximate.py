@@ -1,4 +1,4 @@
-"""Approximate nearest neighbors by nearest-neighbor descent, for more samples than exact ones allow.
+"""Approximate nearest neighbors by nearest-neighbor descent, where exact ones take too long.
 
 Neighbors of neighbors are likely neighbors: from the leaves of random projection trees on, every
 sample looks among those of its neighbors until few change (Dong, Moses, Li: Efficient k-nearest
@@ -24,6 +24,11 @@ def library() -> str | None:
     return LIBRARY if find_spec(LIBRARY) else None
 
 
+def sought(n_neighbors: int) -> int:
+    """Return how many neighbors are sought for some that are wanted."""
+    return max(SURPLUS * n_neighbors, n_neighbors + 5)
+
+
 def approximate_neighbors(unit: np.ndarray, n_neighbors: int) -> np.ndarray:
     """Return candidates for the nearest neighbors of every sample, itself among them.
 
@@ -41,11 +46,10 @@ def approximate_neighbors(unit: np.ndarray, n_neighbors: int) -> np.ndarray:
     """
     from pynndescent import NNDescent
 
-    wanted = min(len(unit), max(SURPLUS * n_neighbors, n_neighbors + 5))
     search = NNDescent(
         unit,
         metric="dot",
-        n_neighbors=wanted,
+        n_neighbors=min(len(unit), sought(n_neighbors)),
         random_state=0,
         n_jobs=available_cores(),
         low_memory=True,

@@ -66,6 +66,11 @@ class Problem:
         reading = (4 + 8) * READ_ROWS[1] * self.features
         return copy + results + reading + 10 * rows * self.samples
 
+    def descent(self, sought: int) -> int:
+        """Bytes of an approximate search for some neighbors each: two copies of F, and lists."""
+        # Measured with pynndescent 0.7: trees, candidates and neighbors, for 218,000 samples.
+        return 2 * 4 * self.samples * self.features + 450 * sought * self.samples
+
     def small(self, columns: int, prototypes: int) -> int:
         """Bytes of the matrices without samples, for semantics of some rank."""
         beside = 10 * columns * (self.features + columns) + 4 * prototypes * columns
@@ -109,6 +114,8 @@ class SearchPlan:
 
     rows: int
     unit: bool
+    descent: bool = True
+    """Whether there is memory for an approximate search, too."""
 
 
 @dataclass(frozen=True)
@@ -131,17 +138,21 @@ def plan_factors(problem: Problem, budget: int) -> FactorPlan:
     return FactorPlan(min(READ_ROWS[1], rows))
 
 
-def plan_search(problem: Problem, budget: int) -> SearchPlan:
-    """Choose how neighbors are sought: exact scores of blocks of rows with all samples."""
+def plan_search(problem: Problem, budget: int, sought: int = 20) -> SearchPlan:
+    """Choose how neighbors are sought: exact scores of blocks of rows with all samples.
+
+    ``sought`` is how many neighbors an approximate search looks for.
+    """
     fixed = problem.always()
     refuse_below(fixed + max(problem.search(1, unit=False), problem.graph()), budget, problem)
+    descent = fixed + problem.descent(sought) <= budget
     most = max(1, MOST_SCORES // (4 * problem.samples))
     for unit in (True, False):
         free = budget - fixed - problem.search(0, unit)
         rows = min(most, free // (10 * problem.samples))
         if rows >= min(64, most) or (not unit and rows >= 1):
-            return SearchPlan(int(rows), unit)
-    return SearchPlan(1, unit=False)
+            return SearchPlan(int(rows), unit, unit and descent)
+    return SearchPlan(1, unit=False, descent=False)
 
 
 def plan_fit(

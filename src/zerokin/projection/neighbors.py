@@ -10,7 +10,7 @@ from zerokin.errors import InvalidInput
 from zerokin.matrices import finite_matrix
 from zerokin.parameters import DEVICE, Integer, OneOf, check_arguments
 from zerokin.progress import track
-from zerokin.projection.approximate import approximate_neighbors, library
+from zerokin.projection.approximate import approximate_neighbors, library, sought
 from zerokin.projection.arrays import Array, Arrays, arrays_for, row_blocks
 from zerokin.projection.memory import (
     MEMORY_BUDGET,
@@ -121,10 +121,11 @@ def find_neighbors(
     k = min(int(n_neighbors), samples - 1)
     if k < 1:
         return Neighbors(np.empty((samples, 0), np.intp), np.empty((samples, 0)), 1.0)
-    plan = SearchPlan(max(1, min(SCORE_BYTES, max(4 * F.size, 2**24)) // (4 * samples)), unit=True)
+    size = samples * width * F.dtype.itemsize
+    plan = SearchPlan(max(1, min(SCORE_BYTES, max(size, 2**24)) // (4 * samples)), unit=True)
     if budget is not None:
         problem = Problem(samples, width, F.dtype.itemsize, bytes_in_memory(F), k)
-        plan = plan_search(problem, budget)
+        plan = plan_search(problem, budget, sought(k))
     arrays = arrays_for(device)
     with arrays.full_precision():
         exact = _Search(arrays, F, k, plan)
@@ -145,15 +146,16 @@ def _is_approximate(search: Search, samples: int, device: str, plan: SearchPlan)
         return False
     if search == "auto":
         many = samples >= APPROXIMATE_FROM and device == "cpu"
-        return many and plan.unit and library() is not None
-    if device != "cpu" or not plan.unit:
+        return many and plan.descent and library() is not None
+    if device != "cpu" or not plan.descent:
         raise InvalidInput(
-            "the approximate search for neighbors needs device='cpu', and memory for a float32 "
-            "copy of F: raise memory_budget, or give search='exact'"
+            "an approximate search for neighbors needs device='cpu', and memory for two float32 "
+            "copies of F: raise memory_budget, or give search='exact'"
         )
     if library() is None:
         raise InvalidInput(
-            "the approximate search for neighbors needs pynndescent: pip install 'zerokin[neighbors]'"
+            "an approximate search for neighbors needs pynndescent: "
+            "pip install 'zerokin[neighbors]'"
         )
     return True
 
