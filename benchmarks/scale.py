@@ -221,7 +221,8 @@ def measure_classes(classes: int) -> dict[str, Any]:
 
     clock, d_z, d_f = Clock(), 300, 256
     world = Generator(classes=classes, d_f=d_f, d_z=d_z)
-    tree = clock("hierarchy", lambda: ClassHierarchy.from_semantics(world.Z, 2))
+    clock("k-means", lambda: ClassHierarchy.from_semantics(world.Z, 2))
+    tree = clock("Ward", lambda: ClassHierarchy.from_semantics(world.Z, 2, method="agglomerative"))
     seen = np.sort(np.random.default_rng(2).choice(classes, classes * 20 // 21, replace=False))
     labels = np.repeat(seen, 2)
     F = np.concatenate(list(world.blocks(labels, seed=0)))
