@@ -14,7 +14,7 @@ Printed are seconds (wall and processor), the peak resident size of the process,
 graph, the accuracy on samples of unseen classes, and exponents of time in N.
 
     python benchmarks/scale.py --sizes 10000 20000 40000
-    python benchmarks/scale.py --sizes 40000 --search exact approximate
+    python benchmarks/scale.py --sizes 40000 --search exact approximate --semantic-noise 1
     python benchmarks/scale.py --sizes 218000 --memory-budget 8GiB --json scale.json
     python benchmarks/scale.py --classes 1360 5000 21000       # hierarchy, kernels, add_class
 """
@@ -39,18 +39,20 @@ from zerokin.data.sharded_features import ShardedFeatures, write_shards
 from zerokin.files import replacing
 
 Result = TypeVar("Result")
-CLASSES, SEEN, D_F, D_Z, LATENT = 1000, 800, 1024, 1000, 64
+CLASSES, SEEN, D_F, D_Z, LATENT, NOISE = 1000, 800, 1024, 1000, 64, 0.3
 SETTINGS: dict[str, Any] = {"alpha": 0.5, "beta": 0.5, "epsilon": 0.1, "gamma": 1.0}
 
 
 class Generator:
     """Classes with semantics, and samples of them, as described above; all by one seed."""
 
-    def __init__(self, *, classes: int = CLASSES, d_f: int = D_F, d_z: int = D_Z) -> None:
+    def __init__(
+        self, *, classes: int = CLASSES, d_f: int = D_F, d_z: int = D_Z, noise: float = NOISE
+    ) -> None:
         rng = np.random.default_rng(0)
         latent = self._latent(classes, rng)
         own = rng.standard_normal((classes, d_z))
-        Z = latent @ rng.standard_normal((LATENT, d_z)) / np.sqrt(LATENT) + 0.3 * own
+        Z = latent @ rng.standard_normal((LATENT, d_z)) / np.sqrt(LATENT) + noise * own
         self.Z = np.maximum(Z, 0)
         spectrum = np.arange(1, LATENT + 1) ** -0.25
         spectrum /= np.sqrt(np.mean(spectrum**2))
@@ -118,11 +120,13 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
 
 
-def measure(folder: Path, budget: str, search: Any, iterations: int) -> dict[str, Any]:
+def measure(
+    folder: Path, budget: str, search: Any, iterations: int, noise: float
+) -> dict[str, Any]:
     """Fit all layers to the shards in a folder; meant for a process of its own."""
     from zerokin.projection import FeatureSpectrum, ProjectionLearner
 
-    world, clock, F = Generator(), Clock(), ShardedFeatures(folder)
+    world, clock, F = Generator(noise=noise), Clock(), ShardedFeatures(folder)
     seen, labels = seen_classes(), drawn_labels(len(F))
     spectrum = clock(
         "factors",
@@ -194,6 +198,7 @@ def measure_sizes(arguments: argparse.Namespace) -> list[dict[str, Any]]:
                 row = in_own_process(
                     *("--measure", shards, "--memory-budget", arguments.memory_budget),
                     *("--search", search, "--iterations", arguments.iterations),
+                    *("--semantic-noise", arguments.semantic_noise),
                 )
                 rows.append(row)
                 print(
@@ -243,6 +248,9 @@ def main() -> None:
     parser.add_argument("--search", nargs="+", default=["auto"])
     parser.add_argument("--memory-budget", default="8GiB")
     parser.add_argument("--iterations", type=int, default=20, help="most iterations of a layer")
+    parser.add_argument(
+        "--semantic-noise", type=float, default=NOISE, help="of class vectors: 1 makes them worse"
+    )
     parser.add_argument("--folder", type=Path, help="where shards are written meanwhile")
     parser.add_argument("--json", type=Path, help="write the numbers to this file")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
@@ -250,7 +258,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.measure:
         budget, search = arguments.memory_budget, arguments.search[0]
-        print(json.dumps(measure(arguments.measure, budget, search, arguments.iterations)))
+        rest = (arguments.iterations, arguments.semantic_noise)
+        print(json.dumps(measure(arguments.measure, budget, search, *rest)))
         return
     if arguments.measure_classes:
         print(json.dumps(measure_classes(arguments.measure_classes)))

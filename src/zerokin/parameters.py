@@ -326,7 +326,7 @@ class ByteSize(Range):
 
     def holds(self, value: Any) -> bool:
         if is_whole(value):
-            return 1 <= value <= LARGEST_INTEGER
+            return bool(1 <= value <= LARGEST_INTEGER)
         return isinstance(value, str) and 1 <= _bytes_in(value) <= LARGEST_INTEGER
 
 

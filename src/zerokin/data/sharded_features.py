@@ -87,7 +87,7 @@ class ShardedFeatures:
                 return self._range(start, max(start, stop))
             rows = np.arange(start, stop, step)
         if np.ndim(rows) == 0:
-            place = range(len(self))[int(rows)]  # type: ignore[arg-type]
+            place = range(len(self))[int(rows)]
             single: NDArray[Any] = self._range(place, place + 1)[0]
             return single
         index = np.asarray(rows)

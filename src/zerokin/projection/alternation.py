@@ -79,7 +79,7 @@ def alternate(
     """
     arrays, F, dtype = spectrum.arrays, spectrum.F, spectrum.dtype
     coordinates, basis = row_space(prototypes, dtype)
-    plan = _plan(spectrum, *coordinates.shape, n_neighbors)
+    plan = _plan(spectrum, len(coordinates), coordinates.shape[1], n_neighbors)
     initial = Initial(
         arrays.put(coordinates, dtype),
         arrays.put(np.eye(len(basis)), "float64"),

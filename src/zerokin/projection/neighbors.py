@@ -163,7 +163,7 @@ def _is_approximate(search: Search, samples: int, device: str, plan: SearchPlan)
 def _approximate(exact: _Search) -> Neighbors:
     """Candidates of the approximate search, compared in float64; recall on a sample of rows."""
     samples, k = len(exact.scale), exact.k
-    unit: np.ndarray = exact.unit
+    unit: Any = exact.unit
     candidates = approximate_neighbors(unit, k)
     near, similarity = np.empty((samples, k), np.intp), np.empty((samples, k))
     for rows in row_blocks(samples, 8192):

@@ -254,8 +254,10 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return
         refuse_no_cpu(self.device)
         size = np.dtype(self.dtype or F.dtype).itemsize
-        problem = Problem(*F.shape, size, bytes_in_memory(F), n_neighbors)
-        refuse_below(problem.least(min(prototypes.shape), len(prototypes)), budget, problem)
+        samples, width = F.shape
+        problem = Problem(samples, width, size, bytes_in_memory(F), n_neighbors)
+        least = problem.least(min(prototypes.shape), len(prototypes))
+        refuse_below(least, budget, problem)
 
     def _checked_spectrum(self, F: Any, spectrum: FeatureSpectrum | None) -> FeatureSpectrum:
         if spectrum is None:

@@ -170,7 +170,7 @@ class FeatureSpectrum:
             self.graph_recalls[int(n_neighbors)] = recall
         return self._laplacians[key]
 
-    def holds(self, F: np.ndarray) -> bool:
+    def holds(self, F: Any) -> bool:
         """Tell whether these are the features the spectrum was made of."""
         if isinstance(self.features, FeatureRows):
             return F is self.features or F is self.features.source
