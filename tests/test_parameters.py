@@ -28,6 +28,7 @@ from zerokin.features.scaler import FeatureScaler
 from zerokin.features.training import Recipe
 from zerokin.parameters import (
     Boolean,
+    ByteSize,
     Either,
     InstanceOf,
     Integer,
@@ -102,6 +103,8 @@ def outside(range_):
             return [*far, *NOT_NUMBERS, *([] if high is None else [high + 1, 2**70])]
         case OneOf(values):
             return ["no such", "", values[0].upper(), f" {values[0]}", 3, None, [values[0]], np.nan]
+        case ByteSize():
+            return [0, -1, 2.5, "8 gigs", "3", "GiB", "0 B", None, True, np.nan, 2**63]
         case Boolean():
             return [0, 1, "true", None, [True], np.nan, 1.0]
         case Text():

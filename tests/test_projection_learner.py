@@ -39,7 +39,7 @@ def test_shared_state_gives_what_a_fresh_fit_gives(data, monkeypatch):
         raise AssertionError("the graph was built twice")
 
     with monkeypatch.context() as patch:
-        patch.setattr(spectrum, "neighbor_graph", forbidden)
+        patch.setattr(spectrum, "linked_samples", forbidden)
         second = ProjectionLearner(0.7, 0.4, 0.5).fit(
             F.copy(), prototypes, labels=labels, spectrum=shared
         )

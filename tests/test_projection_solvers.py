@@ -89,7 +89,7 @@ def test_half_steps_equal_dense_sylvester_solutions(case, p):
 def test_threads_share_the_columns(monkeypatch):
     monkeypatch.setattr(e_step, "available_cores", lambda: 3)
     F, prototypes, labels, L = problem(n=350, d_f=300, d_z=45, classes=40)
-    assert e_step._widths(NumpyArrays(), 300, 40) == (40, 16, 3)
+    assert e_step.usual_widths(NumpyArrays(), 300, 40) == (40, 16, 3)
     W, found, _ = run(F, prototypes, labels, L, SETTINGS[0], 1)
     E = dense_e(F, W, prototypes[labels], L, SETTINGS[0])
     np.testing.assert_allclose(found, E, atol=1e-8)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,6 +26,13 @@ LARGEST_SEED = 2**32 - 1
 """The largest seed of NumPy's ``RandomState``."""
 
 LONGEST_PATH = 4096
+
+UNITS = {
+    "b": 1,
+    **{f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", start=1)},
+    **{f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", start=1)},
+}
+"""Bytes of a unit of memory, its name in lower case."""
 
 
 class Range:
@@ -305,6 +313,24 @@ class Either(Range):
 
 
 @dataclass(frozen=True)
+class ByteSize(Range):
+    """An amount of memory: a whole number of bytes, or a text such as ``"8GiB"`` or ``"500 MB"``.
+
+    Examples
+    --------
+    >>> print(ByteSize().refusal("memory_budget", "8 gigs"))
+    memory_budget must be bytes, or a text such as '8GiB': got '8 gigs'
+    """
+
+    described = "bytes, or a text such as '8GiB'"
+
+    def holds(self, value: Any) -> bool:
+        if is_whole(value):
+            return bool(1 <= value <= LARGEST_INTEGER)
+        return isinstance(value, str) and 1 <= _bytes_in(value) <= LARGEST_INTEGER
+
+
+@dataclass(frozen=True)
 class Several(Range):
     """A list or tuple of values that each fit, or with ``alone`` such a value by itself.
 
@@ -401,6 +427,25 @@ def check_arguments(ranges: Ranges, /, **given: Any) -> None:
         line = ranges[name].refusal(name, value)
         if line is not None:
             raise InvalidInput(line)
+
+
+def byte_count(size: int | str) -> int:
+    """Return an amount of memory that `ByteSize` holds as bytes.
+
+    Examples
+    --------
+    >>> byte_count("1.5GiB"), byte_count("20 kB"), byte_count(4096)
+    (1610612736, 20000, 4096)
+    """
+    return _bytes_in(size) if isinstance(size, str) else int(size)
+
+
+def _bytes_in(text: str) -> int:
+    """Return the bytes that a text names, or 0 if it names none."""
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*)\s*", text, re.ASCII)
+    if not found:
+        return 0
+    return int(float(found[1]) * UNITS.get(found[2].lower(), 0))
 
 
 def is_real(value: object) -> bool:

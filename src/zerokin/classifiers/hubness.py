@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from zerokin.classifiers.nearness import Distance, nearness
 
 Matrix = NDArray[np.float64]
+BLOCK_BYTES = 2**28  # of nearness to all means; more classes go by blocks
 
 
 def hubness(
@@ -30,7 +31,13 @@ def hubness(
     >>> hubness(np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]]), n_neighbors=1)
     array([1. , 0.8])
     """
-    return mean_of_nearest(nearness(prototypes, means, distance), n_neighbors)
+    step = max(1, BLOCK_BYTES // (8 * len(means)))
+    if len(prototypes) <= step:
+        return mean_of_nearest(nearness(prototypes, means, distance), n_neighbors)
+    blocks = (prototypes[start : start + step] for start in range(0, len(prototypes), step))
+    return np.concatenate(
+        [mean_of_nearest(nearness(block, means, distance), n_neighbors) for block in blocks]
+    )
 
 
 def mean_of_nearest(products: NDArray[Any], n_neighbors: int) -> Matrix:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.classifiers.class_kernel import ClassKernel
 from zerokin.classifiers.residual_correction import length_factor, weigh_residuals
 from zerokin.features.scaler import unit_length
 
@@ -57,7 +58,7 @@ class PrototypeRule:
         weights = weigh_residuals(projected * factor, means, kernel, noise=noise)
         return cls(scaled, weights, unit)
 
-    def prototypes(self, semantics: Matrix, kernel: Matrix | None) -> Matrix:
+    def prototypes(self, semantics: Matrix, kernel: Matrix | ClassKernel | None) -> Matrix:
         """Return prototypes (n, d_f) by semantics (n, d_z) and covariances (n, p)."""
         projected: Matrix = semantics @ self.projection.T
         if self.residuals is not None and kernel is not None:

@@ -15,16 +15,40 @@ with w_l = decay^(l−1).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from zerokin.hierarchy import ClassHierarchy
 
 Matrix = NDArray[np.float64]
+Index = NDArray[np.int64]
+EVERY = slice(None)
+MANY = 4_000
+"""Seen classes beyond which no array of all their pairs is made but the kernel itself."""
+BLOCK_BYTES = 2**28
+BINS = 2**16
 
 
-def superclass_kernel(hierarchy: ClassHierarchy, *, decay: float) -> Matrix:
+def superclass_kernel(
+    hierarchy: ClassHierarchy,
+    *,
+    decay: float,
+    rows: Index | slice = EVERY,
+    columns: Index | slice = EVERY,
+) -> Matrix:
     """Return the covariance of classes by shared superclasses, (C, C); layer l has decay^(l−1).
+
+    Parameters
+    ----------
+    hierarchy
+        Superclasses.
+    decay
+        Variance of a layer relative to the one below.
+    rows, columns
+        Classes to relate with which; all by default.
 
     Examples
     --------
@@ -35,18 +59,30 @@ def superclass_kernel(hierarchy: ClassHierarchy, *, decay: float) -> Matrix:
            [0.5, 0.5, 1.5, 0. ],
            [0. , 0. , 0. , 1.5]])
     """
-    total = np.zeros((hierarchy.n_classes, hierarchy.n_classes))
+    everyone = np.arange(hierarchy.n_classes)
+    total = np.zeros((len(everyone[rows]), len(everyone[columns])))
     for layer in range(1, hierarchy.n_layers + 1):
         nodes = hierarchy.labels(layer)
-        total += decay ** (layer - 1) * (nodes[:, None] == nodes[None, :])
+        total += decay ** (layer - 1) * (nodes[rows, None] == nodes[None, columns])
     return total
 
 
-def semantic_kernel(Z: Matrix, seen: Matrix, *, width: float) -> Matrix:
+def semantic_kernel(
+    Z: Matrix, seen: Matrix, *, width: float, median: float | None = None
+) -> Matrix:
     """Return the squared-exponential kernel of classes (C, d_z) with the seen ones (p, d_z).
 
     It is exp(−‖z − s‖² / (width · m)). m is the median squared distance of seen classes, so that a
     width means the same for any semantics.
+
+    Parameters
+    ----------
+    Z, seen
+        Vectors of all classes, and of the seen ones.
+    width
+        Squared length scale, in units of m.
+    median
+        m, where it is known already: see `median_squared_distance`.
 
     Examples
     --------
@@ -56,11 +92,49 @@ def semantic_kernel(Z: Matrix, seen: Matrix, *, width: float) -> Matrix:
            [0.368, 1.   , 0.368],
            [0.018, 0.368, 1.   ]])
     """
-    among = _squared_distances(seen, seen)[np.triu_indices(len(seen), k=1)]
-    scale = width * np.median(among) if len(among) and np.median(among) > 0 else width
+    if median is None:
+        median = median_squared_distance(seen)
+    scale = width * median if median > 0 else width
     with np.errstate(over="ignore"):  # farther than a float can say is infinitely far
         near: Matrix = np.exp(-_squared_distances(Z, seen) / max(scale, np.finfo(np.float64).tiny))
     return near
+
+
+def median_squared_distance(vectors: Matrix, *, many: int = MANY) -> float:
+    """Return the median squared distance of pairs of vectors (p, d_z); 0 without any pair.
+
+    Of more than ``many`` vectors, no array of all pairs is made: a first pass over blocks of rows
+    counts distances in bins, a second one sorts those of the median's bin.
+    """
+    if len(vectors) <= many:
+        among = _squared_distances(vectors, vectors)[np.triu_indices(len(vectors), k=1)]
+        return float(np.median(among)) if len(among) else 0.0
+    bound = 4 * float((vectors**2).sum(axis=1).max()) * (1 + 1e-9) or 1.0
+    counts = np.zeros(BINS, np.int64)
+    for among in _pair_blocks(vectors):
+        counts += np.histogram(among, BINS, (0.0, bound))[0]
+    pairs = int(counts.sum())
+    ranks = ((pairs - 1) // 2, pairs // 2)
+    before = np.cumsum(counts) - counts
+    first, last = (int(np.searchsorted(before, rank, side="right")) - 1 for rank in ranks)
+    edges = np.linspace(0.0, bound, BINS + 1)
+    # A bin more on either side: a distance on an edge may be rounded into either bin.
+    low, high = edges[max(0, first - 1)], edges[min(BINS, last + 2)]
+    within, below = [], 0
+    for among in _pair_blocks(vectors):
+        below += int((among < low).sum())
+        within.append(among[(among >= low) & (among <= high)])
+    middle = np.sort(np.concatenate(within))
+    return float(np.mean([middle[rank - below] for rank in ranks]))
+
+
+def _pair_blocks(vectors: Matrix) -> Iterator[Matrix]:
+    """Yield the squared distances of all pairs of vectors, some rows at a time."""
+    step = max(1, BLOCK_BYTES // (32 * len(vectors)))
+    for start in range(0, len(vectors), step):
+        rows = vectors[start : start + step]
+        distances = _squared_distances(rows, vectors[start:])
+        yield distances[np.triu_indices(len(rows), k=1, m=distances.shape[1])]
 
 
 def _squared_distances(one: Matrix, other: Matrix) -> Matrix:
@@ -84,8 +158,14 @@ def weigh_residuals(projected: Matrix, means: Matrix, kernel: Matrix, *, noise: 
     noise
         λ: the larger, the nearer to no correction at all.
     """
-    noisy = kernel + noise * np.eye(len(kernel))
-    return np.asarray(np.linalg.solve(noisy, means - projected), dtype=np.float64)
+    noisy = np.array(kernel)
+    noisy.flat[:: len(noisy) + 1] += noise
+    if len(noisy) <= MANY:
+        return np.asarray(np.linalg.solve(noisy, means - projected), dtype=np.float64)
+    # Half the work, and no second copy; a covariance with noise is positive definite.
+    factor = scipy.linalg.cho_factor(noisy.T, lower=True, overwrite_a=True, check_finite=False)
+    weights = scipy.linalg.cho_solve(factor, means - projected, check_finite=False)
+    return np.asarray(weights, dtype=np.float64)
 
 
 def length_factor(projected: Matrix, means: Matrix) -> float:

@@ -50,6 +50,7 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
         "n_features": int(model.n_features_in_),
         "n_iter": int(model.n_iter_),
         "auto_penalty": model._auto_penalty,
+        **({} if model._median is None else {"semantic_median": model._median}),
         "layers": len(model._layer_prototypes),
         "has_hierarchy": model.hierarchy_ is not None,
     }
@@ -102,6 +103,7 @@ def read_classifier(
         model.n_features_in_ = int(config["n_features"])
         model.n_iter_ = int(config["n_iter"])
         model._auto_penalty = _checked_penalty(config.get("auto_penalty", 0.0))
+        model._median = _checked_median(config.get("semantic_median"))
         model.seen_ = numbers["seen"]
         model.semantics_ = numbers["semantics"]
         model.prototypes_ = numbers["prototypes"]
@@ -128,6 +130,12 @@ def _checked_penalty(given: Any) -> float:
     if not _is_number(given, int | float) or not abs(given) <= MOST_PENALTY:
         raise ValueError(f"auto_penalty is {shown(given)}")
     return float(given)
+
+
+def _checked_median(given: Any) -> float | None:
+    if given is not None and not (_is_number(given, int | float) and given >= 0):
+        raise ValueError(f"semantic_median is {shown(given)}")
+    return None if given is None else float(given)
 
 
 def current_parameters(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.classifiers.class_kernel import ClassKernel, is_large
 from zerokin.classifiers.finite_scores import finite_scores
 from zerokin.classifiers.hubness import hubness
 from zerokin.classifiers.memo import RunStage
@@ -171,11 +172,14 @@ def relate_classes(
     semantic_weight: float,
     width: float,
     run: RunStage,
-) -> Matrix:
+) -> Matrix | ClassKernel:
     """Return the kernel of related classes: covariances of all classes with seen ones, (C, p).
 
     The sum of a squared-exponential kernel over semantics and of one for each superclass layer.
     """
+    if is_large(len(semantics), len(seen)):
+        settings: dict[str, Any] = {"semantic_weight": semantic_weight, "width": width}
+        return ClassKernel(semantics, seen, hierarchy, decay=decay, **settings)
     kernel = semantic_weight * run(_with_seen_semantics, semantics, seen, width)
     if hierarchy is None:
         return kernel
@@ -190,7 +194,7 @@ def _with_seen_semantics(semantics: Matrix, seen: NDArray[np.int64], width: floa
 def _with_seen_superclasses(
     hierarchy: ClassHierarchy, seen: NDArray[np.int64], decay: float
 ) -> Matrix:
-    return superclass_kernel(hierarchy, decay=decay)[:, seen]
+    return superclass_kernel(hierarchy, decay=decay, columns=seen)
 
 
 def correct_prototypes(
@@ -198,7 +202,7 @@ def correct_prototypes(
     means: Matrix,
     semantics: Matrix,
     seen: NDArray[np.int64],
-    kernel: Matrix | None,
+    kernel: Matrix | ClassKernel | None,
     *,
     noise: float,
     distance: Distance = "cosine",

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from zerokin.aliases import CLASSIFIER, ReadingSaved, accept_old_names
 from zerokin.class_names import checked_names_of
 from zerokin.classifiers.auto_penalty import Scorer, estimate_seen_penalty
+from zerokin.classifiers.class_kernel import ClassKernel
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
 from zerokin.classifiers.explanation import Explanation, explain_sample
 from zerokin.classifiers.finite_scores import refuse_no_candidate
@@ -183,6 +184,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Of classes by example (`zerokin.classifiers.few_shot.class_by_example`), by name.
     _shots: Mapping[Any, ClassShots] = MappingProxyType({})
+    # Of the squared distances of seen classes, once it was needed: more classes do not change it.
+    _median: float | None = None
 
     def __init__(
         self,
@@ -308,6 +311,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._means = as_compared(scaled.means, self.distance)
         self._offsets = self._hub_offsets(prototypes)
         self._shots = {}
+        self._median = kernel.median if isinstance(kernel, ClassKernel) else None
         self._layer_prototypes: list[NDArray[np.float64]] = []
         if self.inference == "paper" and tree is not None:
             self._layer_prototypes, n_iter = project_superclasses(
@@ -426,8 +430,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.hierarchy_ = grown_hierarchy(self.hierarchy_, str(name), unit[0])
         self.classes_ = np.append(self.classes_, name)
         self.semantics_ = np.concatenate([self.semantics_, unit])
-        kernel = self._kernel(self.semantics_, self.seen_, self.hierarchy_)
-        prototype = self._rule.prototypes(unit, None if kernel is None else kernel[-1:])
+        prototype = self._rule.prototypes(unit, self._row_of_last())
         self.prototypes_ = np.concatenate([self.prototypes_, prototype])
         self._offsets = np.append(self._offsets, self._hub_offsets(prototype))
         return self
@@ -454,7 +457,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seen: NDArray[np.int64],
         hierarchy: ClassHierarchy | None,
         run: RunStage = run_stage,
-    ) -> NDArray[np.float64] | None:
+    ) -> NDArray[np.float64] | ClassKernel | None:
         """Return the kernel of all classes with the seen ones (C, p), if residuals are used."""
         if self.inference != "residual":
             return None
@@ -468,6 +471,22 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             width=self.length_scale,
             run=run,
         )
+
+    def _row_of_last(self) -> NDArray[np.float64] | None:
+        """Return the kernel of the last class with the seen ones (1, p), if residuals are used."""
+        if self.inference != "residual":
+            return None
+        kernel = ClassKernel(
+            self.semantics_,
+            self.seen_,
+            self.hierarchy_,
+            decay=self.layer_decay,
+            semantic_weight=self.semantic_variance,
+            width=self.length_scale,
+            median=self._median,
+        )
+        self._median = kernel.median
+        return kernel[-1:]
 
     def _checked_prototypes(self, prototypes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return prototypes (n, d_f) if they are finite and any has a direction."""

@@ -6,6 +6,7 @@ from zerokin.data.dataset import Dataset, InvalidDataset
 from zerokin.data.images import Images
 from zerokin.data.load import load_dataset
 from zerokin.data.provenance import Provenance
+from zerokin.data.sharded_features import ShardedFeatures, write_shards
 from zerokin.data.splits import Split
 
 __all__ = [
@@ -14,8 +15,10 @@ __all__ = [
     "Images",
     "InvalidDataset",
     "Provenance",
+    "ShardedFeatures",
     "Split",
     "load_dataset",
+    "write_shards",
 ]
 
 _FORMER = {"Images": "Images"}

@@ -14,6 +14,8 @@ from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.hierarchy.canonical import canonical_order, mean_vectors, numbered_by_first
 
 Method = Literal["kmeans", "agglomerative"]
+STARTS, MANY = 10, 5_000
+"""Starts of k-means, and the most points for which there are so many."""
 METHODS: tuple[Method, ...] = ("kmeans", "agglomerative")
 
 
@@ -42,7 +44,8 @@ def cluster_layers(
         Class names, which order classes with equal vectors; without them such classes keep the
         order of their rows.
     method
-        ``"kmeans"`` (the best of ten starts) or ``"agglomerative"`` (Ward).
+        ``"kmeans"`` (the best of ten starts; one start for more than 5,000 points) or
+        ``"agglomerative"`` (Ward).
 
     Returns
     -------
@@ -126,7 +129,8 @@ def _kmeans(
     # Threads add up partial sums in whatever order they finish: one thread repeats exactly.
     with limited_threads(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than k: filled by the caller
-        fitted = KMeans(k, n_init=10, random_state=random).fit(points, sample_weight=weight)
+        starts = STARTS if len(points) <= MANY else 1
+        fitted = KMeans(k, n_init=starts, random_state=random).fit(points, sample_weight=weight)
     return np.asarray(fitted.labels_, dtype=np.int64)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from zerokin.projection.arrays import Array, Arrays, row_blocks
-from zerokin.projection.e_step import Initial, Sums, local_graph, solve_e
+from zerokin.projection.e_step import Initial, Sums, local_graph, solve_e, usual_widths
+from zerokin.projection.memory import READ_ROWS, FitPlan, plan_fit
 from zerokin.projection.objective import Parameters, Terms, objective
 from zerokin.projection.row_space import row_space
+from zerokin.projection.rows import release_pages
+from zerokin.projection.scratch import scratch_array
 from zerokin.projection.spectrum import FeatureSpectrum
 from zerokin.projection.w_step import solve_w
 
@@ -49,6 +53,7 @@ def alternate(
     tol: float,
     learn_semantics: bool = True,
     rtol: float | None = None,
+    n_neighbors: int = 0,
 ) -> Solution:
     """Minimize the objective over W and E in turn, from E = E⁰.
 
@@ -69,9 +74,12 @@ def alternate(
         Whether E is learned too; otherwise one W-step gives the exact minimum for E = E⁰.
     rtol
         Relative residual of the E-step's systems; by default 1e-10 (float64) or 1e-6 (float32).
+    n_neighbors
+        Of the Laplacian, for the memory it takes.
     """
     arrays, F, dtype = spectrum.arrays, spectrum.F, spectrum.dtype
     coordinates, basis = row_space(prototypes, dtype)
+    plan = _plan(spectrum, len(coordinates), coordinates.shape[1], n_neighbors)
     initial = Initial(
         arrays.put(coordinates, dtype),
         arrays.put(np.eye(len(basis)), "float64"),
@@ -80,8 +88,8 @@ def alternate(
     laplacian = laplacian if parameters.epsilon else None
     graph = local_graph(arrays, laplacian, dtype)
     with arrays.full_precision():
-        E = initial.prototypes[initial.labels]
-        moments = _first_moments(arrays, F, E, initial)
+        E = _start(initial, plan, dtype)
+        moments = _first_moments(arrays, F, E, initial, plan)
         roughness, departure = _first_roughness(laplacian, labels, coordinates), 0.0
         start = Terms(_trace(moments.EtE), spectrum.total, roughness, departure, ridge=0.0)
         values = [objective(start, parameters)]
@@ -104,7 +112,7 @@ def alternate(
             # change of coordinates within the row space, which the objective does not see.
             squares, turn = arrays.xp.linalg.eigh(WtW)
             W, initial = W @ turn, initial._replace(turn=initial.turn @ turn)
-            _turn_rows(E, arrays.cast(turn, dtype))
+            _turn_rows(E, arrays.cast(turn, dtype), plan)
             sums = solve_e(
                 arrays,
                 F,
@@ -115,13 +123,14 @@ def alternate(
                 graph,
                 parameters,
                 rtol=rtol or RTOL[dtype],
+                plan=plan,
             )
             roughness, departure = sums.roughness, sums.departure
             terms = _terms_after_e(spectrum.total, sums, ridge=terms.ridge)
             values.append(objective(terms, parameters))
             if iteration == max_iter or _stands_still(values, tol):
                 break
-            moments = _moments(arrays, F, E)
+            moments = _moments(arrays, F, E, plan)
         frame = initial.turn.T @ arrays.put(basis, "float64")
         return Solution(
             W=arrays.get(arrays.cast(spectrum.lift(W) @ frame, dtype)),
@@ -168,30 +177,66 @@ def _terms_after_e(total: float, sums: Sums, *, ridge: float) -> Terms:
     )
 
 
-def _moments(arrays: Arrays, F: Array, E: Array) -> Moments:
+def _plan(
+    spectrum: FeatureSpectrum, prototypes: int, columns: int, n_neighbors: int
+) -> FitPlan | None:
+    """Return what to hold at a time and where E lies, or None where memory is not bounded."""
+    if spectrum.memory_budget is None:
+        return None
+    return plan_fit(
+        spectrum.problem(n_neighbors),
+        columns,
+        prototypes,
+        spectrum.memory_budget,
+        usual=usual_widths(spectrum.arrays, spectrum.F.shape[1], columns),
+    )
+
+
+def _start(initial: Initial, plan: FitPlan | None, dtype: str) -> Array:
+    """E⁰, (N, r): in memory, or in a file where the plan has it so."""
+    if plan is None or not plan.in_file:
+        return initial.prototypes[initial.labels]
+    E = scratch_array((len(initial.labels), initial.prototypes.shape[1]), dtype)
+    for rows in _blocks(E, plan):
+        E[rows] = initial.prototypes[initial.labels[rows]]
+    return E
+
+
+def _blocks(E: Array, plan: FitPlan | None) -> Iterator[slice]:
+    """Cut the samples into blocks of rows; pages of E that lie in a file are given back."""
+    for rows in row_blocks(len(E), plan.rows if plan else READ_ROWS[1]):
+        yield rows
+        if plan is not None and plan.in_file:
+            release_pages(E)
+
+
+def _moments(arrays: Arrays, F: Array, E: Array, plan: FitPlan | None) -> Moments:
     """FᵀE and EᵀE, summed in float64 over blocks of rows."""
     FtE, EtE = 0.0, 0.0
-    for rows in row_blocks(len(F)):
+    for rows in _blocks(E, plan):
+        part = E[rows]
         # As (EᵀF)ᵀ, where the tall factor comes second, BLAS is faster by a fifth and more.
-        FtE = FtE + arrays.cast(E[rows].T @ F[rows], "float64").T
-        EtE = EtE + arrays.cast(E[rows].T @ E[rows], "float64")
+        FtE = FtE + arrays.cast(part.T @ F[rows], "float64").T
+        EtE = EtE + arrays.cast(part.T @ part, "float64")
     return Moments(FtE, EtE)
 
 
-def _first_moments(arrays: Arrays, F: Array, E: Array, initial: Initial) -> Moments:
+def _first_moments(
+    arrays: Arrays, F: Array, E: Array, initial: Initial, plan: FitPlan | None
+) -> Moments:
     """FᵀE⁰ and E⁰ᵀE⁰, where a sum over the samples of each prototype comes first if it pays."""
     prototypes = initial.prototypes
     if 4 * len(prototypes) > len(F):
-        return _moments(arrays, F, E)
+        return _moments(arrays, F, E, plan)
     counts = arrays.xp.bincount(initial.labels)
     sums = arrays.cast(arrays.sums_by_label(F, initial.labels, len(prototypes)), "float64")
     weighted = arrays.cast(prototypes, "float64")
     return Moments(sums.T @ weighted, (weighted * counts[:, None]).T @ weighted)
 
 
-def _turn_rows(E: Array, turn: Array) -> None:
+def _turn_rows(E: Array, turn: Array, plan: FitPlan | None) -> None:
     """E ← E · turn in place, a block of rows at a time."""
-    for rows in row_blocks(len(E)):
+    for rows in _blocks(E, plan):
         E[rows] = E[rows] @ turn
 
 

@@ -83,7 +83,12 @@ class NumpyArrays:
         members = sp.csr_array(
             (np.ones(len(labels), F.dtype), (labels, samples)), shape=(count, len(labels))
         )
-        return members @ F
+        if isinstance(F, np.ndarray):
+            return members @ F
+        sums = np.zeros((count, F.shape[1]))
+        for rows in row_blocks(len(labels)):
+            sums += members[:, rows] @ F[rows]
+        return sums
 
     def kth_largest(self, scores: Array, k: int) -> Array:
         """Find a bound for every row that at least ``k`` of its scores reach, and few beyond."""

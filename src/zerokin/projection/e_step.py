@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from zerokin.compute.machine import available_cores
 from zerokin.projection.arrays import Array, Arrays, row_blocks
 from zerokin.projection.conjugate_gradients import solve_shifted
+from zerokin.projection.memory import READ_ROWS, FitPlan
 from zerokin.projection.objective import Parameters
+from zerokin.projection.rows import FeatureRows, release_pages
 
 
 class Graph(NamedTuple):
@@ -78,6 +80,7 @@ def solve_e(
     parameters: Parameters,
     *,
     rtol: float,
+    plan: FitPlan | None = None,
 ) -> Sums:
     """Solve E [αβ WᵀW + (1−α)I] + ε L E = β F W + (1−α)(1−β) E⁰, eq. "ssl" of the paper.
 
@@ -103,6 +106,8 @@ def solve_e(
         α, β and ε.
     rtol
         Relative residual that every column reaches.
+    plan
+        How much to hold at a time, where memory is bounded.
 
     Returns
     -------
@@ -113,7 +118,10 @@ def solve_e(
     shifts = arrays.cast(alpha * beta * squares + (1 - alpha), dtype)
     W = arrays.cast(W, dtype)
     initial = initial._replace(turn=arrays.cast(initial.turn, dtype))
-    width, block, workers = _widths(arrays, *W.shape)
+    if plan is None:
+        width, block, workers = usual_widths(arrays, *W.shape)
+    else:
+        width, block, workers = plan.width, plan.block, plan.workers
 
     def solve_columns(image: Array, columns: slice) -> Sums:
         image = image[graph.order]
@@ -144,18 +152,30 @@ def solve_e(
 
     sums: list[Sums] = []
     for held in row_blocks(W.shape[1], width):
-        # As (WᵀFᵀ)ᵀ, where the tall factor comes second, BLAS is faster by a fifth and more.
-        image = (W[:, held].T @ F.T).T
+        image = _projected(arrays, F, W[:, held], plan)
         parts = [
             (image[:, part], slice(held.start + part.start, held.start + part.stop))
             for part in row_blocks(image.shape[1], block)
         ]
         sums += arrays.each(lambda part: solve_columns(*part), parts, workers)
         del image, parts
+        if plan is not None and plan.in_file:
+            release_pages(E)
     return Sums(*(sum(values) for values in zip(*sums, strict=True)))
 
 
-def _widths(arrays: Arrays, d_f: int, r: int) -> tuple[int, int, int]:
+def _projected(arrays: Arrays, F: Array, W: Array, plan: FitPlan | None) -> Array:
+    """F W, (N, b), each of its columns in one piece."""
+    # As (WᵀFᵀ)ᵀ, where the tall factor comes second, BLAS is faster by a fifth and more.
+    if not isinstance(F, FeatureRows):
+        return (W.T @ F.T).T
+    image = arrays.empty((W.shape[1], len(F)), F.dtype.name)
+    for rows in row_blocks(len(F), plan.rows if plan else READ_ROWS[1]):
+        image[:, rows] = W.T @ F[rows].T
+    return image.T
+
+
+def usual_widths(arrays: Arrays, d_f: int, r: int) -> tuple[int, int, int]:
     """Choose the columns of FW to hold, the columns to solve together, and the threads.
 
     A column being solved takes nine temporaries: all of them together stay near the size of F,

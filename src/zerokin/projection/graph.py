@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from zerokin.errors import InvalidInput, shown
 from zerokin.parameters import OneOf, Ranges, check_arguments
-from zerokin.projection.neighbors import NEIGHBORS, nearest_neighbors
+from zerokin.projection.neighbors import NEIGHBORS, Search, find_neighbors
 
 EdgeWeights = Literal["cosine", "heat"]
 
@@ -23,6 +23,8 @@ def neighbor_graph(
     *,
     weights: EdgeWeights = "cosine",
     device: str = "cpu",
+    search: Search = "exact",
+    memory_budget: int | str | None = None,
 ) -> sp.csr_array:
     """Link every sample with its nearest ones by cosine.
 
@@ -41,6 +43,10 @@ def neighbor_graph(
         all neighbors, for the same links.
     device
         Where to search.
+    search
+        ``"exact"``, ``"approximate"`` or ``"auto"``: see `nearest_neighbors`.
+    memory_budget
+        Most memory of the process, in bytes or as ``"8GiB"``; None for no bound.
 
     Returns
     -------
@@ -57,8 +63,31 @@ def neighbor_graph(
            [0.   , 0.   , 0.   , 0.995],
            [0.   , 0.   , 0.995, 0.   ]])
     """
+    return linked_samples(
+        F,
+        n_neighbors,
+        weights=weights,
+        device=device,
+        search=search,
+        memory_budget=memory_budget,
+    )[0]
+
+
+def linked_samples(
+    F: Any,
+    n_neighbors: int,
+    *,
+    weights: EdgeWeights = "cosine",
+    device: str = "cpu",
+    search: Search = "exact",
+    memory_budget: int | str | None = None,
+) -> tuple[sp.csr_array, float]:
+    """Return the graph of `neighbor_graph`, and the share of true neighbors among its links."""
     check_graph_options(n_neighbors, weights)
-    neighbors, similarity = nearest_neighbors(F, n_neighbors, device=device)
+    found = find_neighbors(
+        F, n_neighbors, device=device, search=search, memory_budget=memory_budget
+    )
+    neighbors, similarity = found.neighbors, found.similarity
     n, k = neighbors.shape
     directed = sp.csr_array(
         (np.maximum(similarity, 0.0).ravel(), neighbors.ravel(), np.arange(n + 1) * k),
@@ -71,7 +100,7 @@ def neighbor_graph(
         squared_distance = 2.0 - 2.0 * graph.data
         scale = squared_distance.mean()
         graph.data = np.exp(-squared_distance / scale) if scale > 0 else np.ones_like(graph.data)
-    return graph
+    return graph, found.recall
 
 
 def check_graph_options(n_neighbors: object, weights: object) -> None:
