@@ -16,7 +16,11 @@ from zerokin.benchmark.ablation.config import AblationConfig, NetworkEntry, RowP
 from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation
 from zerokin.benchmark.few_shot.peers import PEERS as FEW_SHOT_PEERS
 from zerokin.benchmark.peers import PEERS
-from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
+from zerokin.classifiers import (
+    FewShotClassifier,
+    MultiLabelZeroShotClassifier,
+    ZeroShotClassifier,
+)
 from zerokin.data import Dataset
 from zerokin.declared import Declared, parse_as
 from zerokin.errors import ZerokinError
@@ -61,6 +65,9 @@ def made(kind, **fixed):
 USED = {
     ZeroShotClassifier: lambda **p: ZeroShotClassifier(**p).fit(X, Y, semantics=Z),
     FewShotClassifier: lambda **p: FewShotClassifier(**p).fit(X, Y, semantics=Z),
+    MultiLabelZeroShotClassifier: lambda **p: MultiLabelZeroShotClassifier(**p).fit(
+        X, [[label] for label in Y], semantics=Z
+    ),
     ProjectionLearner: lambda **p: ProjectionLearner(**p).fit(X, Z, labels=Y),
     FeatureSpectrum: lambda **p: FeatureSpectrum(X, **p),
     FeatureScaler: made(FeatureScaler, steps="unit"),

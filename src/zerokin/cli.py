@@ -128,6 +128,10 @@ def extract(
     tta_crops: Annotated[
         int | None, typer.Option(help="test-time augmentation: average with so many crops")
     ] = None,
+    regions: Annotated[
+        int,
+        typer.Option(help="several labels an image: read a grid of so many regions a side; 0: no"),
+    ] = 0,
     form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
     dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
@@ -152,6 +156,7 @@ def extract(
         zoom=zoom,
         tta_flip=tta_flip,
         tta_crops=tta_crops,
+        regions=regions,
         batch_size=batch,
         device=device,
     )

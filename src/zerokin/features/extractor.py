@@ -29,6 +29,9 @@ from zerokin.features.reading import (
     reading_width,
 )
 
+MOST_REGIONS = 32
+"""Along a side of the grid."""
+
 AnyNetwork = FeatureLearner | FeatureNetwork | Backbone
 
 
@@ -65,7 +68,7 @@ class Extractor:
     ) -> Extractor:
         """Take a network as it is, with its own view and resize_mode where none is given."""
         view = view or own_view(network)
-        _check_view(view)
+        _check_view(view, network)
         side = view.image_size + 2 * round(view.image_size * (view.zoom - 1) / 2)
         if isinstance(network, FeatureLearner):
             resize_mode = resize_mode or network.settings.resize_mode
@@ -85,8 +88,8 @@ class Extractor:
 
     @property
     def width(self) -> int:
-        """Length d_f of the features."""
-        return reading_width(self.network)
+        """Length d_f of the features; of regions, of all of them together."""
+        return reading_width(self.network, self.view.regions)
 
     def recipe(self) -> dict[str, Any]:
         """Say in plain words and numbers what the features depend on, the images aside."""
@@ -107,6 +110,7 @@ class Extractor:
             "zoom": float(self.view.zoom),
             "tta_flip": self.view.tta_flip,
             "tta_crops": self.view.tta_crops,
+            **({"regions": self.view.regions} if self.view.regions else {}),
             # The last digits may depend on these.
             "batch_size": self.view.batch_size,
             "device": self.device.type,
@@ -125,6 +129,7 @@ def open_extractor(
     zoom: float | None = None,
     tta_flip: bool | None = None,
     tta_crops: int | None = None,
+    regions: int = 0,
     batch_size: int | None = None,
     device: str | None = None,
 ) -> Extractor:
@@ -139,6 +144,9 @@ def open_extractor(
         Folder of a saved `FeatureLearner` instead.
     image_size, resize_mode, zoom, tta_flip, tta_crops, batch_size
         How images are shown; by default as the network is meant to see them.
+    regions
+        Read a grid of so many regions a side off the feature maps (a transformer's patch tokens),
+        for several labels an image; 0 reads whole images.
     device
         ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
 
@@ -175,6 +183,7 @@ def open_extractor(
         tta_flip=own.tta_flip if tta_flip is None else tta_flip,
         batch_size=own.batch_size if batch_size is None else batch_size,
         tta_crops=own.tta_crops if tta_crops is None else tta_crops,
+        regions=regions,
     )
     return Extractor.from_network(network, view=view, resize_mode=resize_mode, weights=source)
 
@@ -210,7 +219,19 @@ def network_sha256(network: FeatureNetwork | Backbone) -> str:
     return whole.hexdigest()
 
 
-def _check_view(view: View) -> None:
+def _check_view(view: View, network: AnyNetwork) -> None:
+    if not 0 <= view.regions <= MOST_REGIONS:
+        raise InvalidInput(
+            f"regions must be from 0 to {MOST_REGIONS}, along a side: got {view.regions}"
+        )
+    if view.regions and view.tta_crops:
+        raise InvalidInput("crops show other regions than the image: leave out tta_crops")
+    if view.regions and not isinstance(network, FeatureLearner):
+        backbone, head = reading_parts(network)
+        if head is not None or backbone.flatten:
+            raise InvalidInput(
+                f"{backbone.name} gives no features of regions: choose another backbone"
+            )
     for name in ("image_size", "batch_size"):
         if getattr(view, name) < 1:
             raise InvalidInput(f"{name} must be at least 1: got {getattr(view, name)}")
