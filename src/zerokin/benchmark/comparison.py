@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any
 
 from zerokin.benchmark.clip_methods import CLIP_METHODS
+from zerokin.benchmark.multi_label.comparison import compared_by_default, measure_labels
 from zerokin.benchmark.peer_method import PeerMethod
 from zerokin.benchmark.peers import PEERS
 from zerokin.benchmark.settings import SETTINGS, Evaluation, Row, Setting, refuse_unmeasurable
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
+from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.data.splits import Split
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.selection.class_fold_search import refuse_without_folds
@@ -27,6 +29,11 @@ def known_methods() -> dict[str, Callable[[], Method]]:
         for name, peer in PEERS.items()
     }
     return {**peers, "paper": Paper, "ours": Ours}
+
+
+def all_methods(dataset: Dataset) -> list[str]:
+    """Return the names of the methods that are compared on this data by default."""
+    return compared_by_default() if dataset.multi_label else list(known_methods())
 
 
 def find_methods(names: Sequence[str]) -> list[Method]:
@@ -87,7 +94,7 @@ def measure(
     data, split, features, semantics
         As for `zerokin.load_dataset`; without a split, each setting uses the one it is defined on.
     methods
-        Names of methods.
+        Names of methods, or ``["all"]``.
     settings
         Settings.
     seeds
@@ -95,9 +102,13 @@ def measure(
     jobs
         Processes that work side by side, each on one method and seed.
     """
-    found = find_methods(methods)
     # What is wrong with the data is said before any process is started.
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
+    if isinstance(dataset, MultiLabelDataset):
+        names = all_methods(dataset) if list(methods) == ["all"] else methods
+        yield from measure_labels(dataset, names, settings, seeds)
+        return
+    found = find_methods(all_methods(dataset) if list(methods) == ["all"] else methods)
     for setting in settings:
         _split_for(setting, dataset.splits, split)
     for method in found:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.data.dataset import Dataset
+from zerokin.data.dataset import TEST_SEEN, Dataset
 from zerokin.data.label_rows import count_labels, hold_out_rows, rows_alone
 from zerokin.data.splits import ClassMask, Indices, Split
 from zerokin.errors import InvalidInput, UnseenLabels, listing
@@ -77,6 +77,21 @@ class MultiLabelDataset(Dataset):
 
     def training_counts(self) -> NDArray[np.int64]:
         return count_labels(self._labels[self.split.train])
+
+    def fold(
+        self, number: int, *, test_seen: float = TEST_SEEN, seed: int = 0
+    ) -> MultiLabelDataset:
+        """Return validation fold 1, 2, …, as `Dataset.fold` does.
+
+        No training sample holds one of its validation classes: samples that do are its test
+        samples.
+
+        Parameters
+        ----------
+        number, test_seen, seed
+            As for `Dataset.fold`; ``test_seen`` is a fraction of the remaining training samples.
+        """
+        return cast(MultiLabelDataset, super().fold(number, test_seen=test_seen, seed=seed))
 
     def label_counts(self, indices: Indices) -> NDArray[np.int64]:
         """Return how many labels each of these samples has."""
