@@ -94,7 +94,7 @@ def measure(
     data, split, features, semantics
         As for `zerokin.load_dataset`; without a split, each setting uses the one it is defined on.
     methods
-        Names of methods, or ``["all"]``.
+        Names of methods.
     settings
         Settings.
     seeds
@@ -105,10 +105,9 @@ def measure(
     # What is wrong with the data is said before any process is started.
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     if isinstance(dataset, MultiLabelDataset):
-        names = all_methods(dataset) if list(methods) == ["all"] else methods
-        yield from measure_labels(dataset, names, settings, seeds)
+        yield from measure_labels(dataset, methods, settings, seeds)
         return
-    found = find_methods(all_methods(dataset) if list(methods) == ["all"] else methods)
+    found = find_methods(methods)
     for setting in settings:
         _split_for(setting, dataset.splits, split)
     for method in found:
