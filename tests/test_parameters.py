@@ -15,6 +15,7 @@ from zerokin.app.limits import Limits
 from zerokin.benchmark.ablation.config import AblationConfig, NetworkEntry, RowPlan
 from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation
 from zerokin.benchmark.few_shot.peers import PEERS as FEW_SHOT_PEERS
+from zerokin.benchmark.multi_label.peers import PEERS as LABEL_PEERS
 from zerokin.benchmark.peers import PEERS
 from zerokin.classifiers import (
     FewShotClassifier,
@@ -74,6 +75,7 @@ USED = {
     Parameters: made(Parameters, alpha=0.5, beta=0.5, epsilon=0.1),
     **{kind: lambda kind=kind, **p: kind(**p).fit(X, Y, Z) for kind in PEERS.values()},
     **{kind: kind for kind in FEW_SHOT_PEERS.values()},
+    **{kind: kind for kind in LABEL_PEERS.values()},
     Recipe: Recipe,
     Augmentation: Augmentation,
     NetworkSettings: NetworkSettings,

@@ -13,8 +13,10 @@ from typing import Annotated, Any
 import typer
 
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.several_labels import fit_labels, refuse_options
 from zerokin.commands.usage import going_on_from
 from zerokin.data.dataset import Dataset
+from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.errors import InvalidInput, ZerokinWarning, listing
 from zerokin.files import refuse_unwritable
 
@@ -106,6 +108,15 @@ def fit(
         raise InvalidInput(f"{folder} is a file: choose a folder with --out")
     refuse_unwritable(folder, inside=True)
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
+    if isinstance(dataset, MultiLabelDataset):
+        options: dict[str, Any] = {
+            "--fine-tune": finetune, "--backbone": backbone, "--weights": weights, "--mode": mode,
+            "--epochs": epochs, "--config": config, "--by": grouping, "--image-size": image_size,
+            "--resume-folder": resume, "--replace": replace,
+        }  # fmt: skip
+        refuse_options(options, f"is for one label a sample, and {data} has several")
+        fit_labels(dataset, folder, tune=tune, seed=seed)
+        return
     dropped = dropped_classes(dataset, folder)
     if dropped and not replace:
         raise InvalidInput(
@@ -115,7 +126,7 @@ def fit(
         )
     if config is not None and not finetune:
         raise InvalidInput("--config says how a network is trained: add --fine-tune")
-    options: dict[str, Any] = {"tune": tune, "random_state": seed}
+    options = {"tune": tune, "random_state": seed}
     if dataset.kind == "features":
         if finetune:
             raise InvalidInput(f"--fine-tune is for images, but {data} holds features")
