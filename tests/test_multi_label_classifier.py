@@ -8,6 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from label_sets import csr, label_arrays
 from zerokin import ClassHierarchy, MultiLabelZeroShotClassifier, ZeroShotClassifier
@@ -16,7 +17,11 @@ from zerokin.classifiers.multi_label.calibration import (
     fitted_calibration,
     label_folds,
 )
-from zerokin.classifiers.multi_label.regions import best_regions, image_scores
+from zerokin.classifiers.multi_label.regions import (
+    assigned_regions,
+    best_regions,
+    image_scores,
+)
 from zerokin.errors import InvalidInput, MissingFile, ZerokinWarning
 from zerokin.metrics import mean_average_precision, precision_recall_f1
 
@@ -110,6 +115,27 @@ def test_images_can_be_asked_about_alone_and_with_other_regions(problem, fitted)
     np.testing.assert_allclose(fitted.decision_function(new[:, order]), together, rtol=1e-12)
     # A further region takes nothing away.
     assert (fitted.decision_function(new) >= fitted.decision_function(new[:, :3]) - 1e-12).all()
+
+
+@pytest.mark.parametrize("rows", [1, 12, 10_000])
+def test_labels_are_assigned_as_they_are_one_by_one(monkeypatch, rows):
+    rng = np.random.default_rng(rows)
+    regions, W = rng.normal(size=(19, 7, 5)), rng.normal(size=(5, 6))
+    labels = rng.random((19, 6)) < 0.35
+    labels[np.arange(19), rng.integers(0, 6, 19)] = True
+    monkeypatch.setattr("zerokin.classifiers.multi_label.regions.ROWS", rows)
+    found = assigned_regions(regions, labels, lambda F: F @ W)
+    expected = []
+    for image, row in zip(regions, labels, strict=True):
+        scores = image @ W
+        for label in np.flatnonzero(row):
+            others = [c for c in np.flatnonzero(row) if c != label]
+            rival = scores[:, others].max(axis=1) if others else 0.0
+            match = scores[:, label] - 2 / 3 * rival
+            expected.append(softmax(match / (0.5 * match.std())) @ image)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    alone = assigned_regions(regions[:, :1], labels, lambda F: F @ W)
+    np.testing.assert_array_equal(alone, regions[np.nonzero(labels)[0], 0])
 
 
 def test_blocks_make_no_difference(monkeypatch):

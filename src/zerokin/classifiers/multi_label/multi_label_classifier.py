@@ -82,10 +82,11 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
     """Name everything that an image shows, classes that were never shown among it.
 
     A `ZeroShotClassifier` is fitted to pairs of an image and one of its labels. Each label is known
-    by a whole image at first, then by the region that matches it best under the prototypes so far,
-    and these are learned again (multiple-instance learning, as Andrews et al., NIPS 2002). An image
-    scores for a class what its best-matching region does. With one region an image and one label
-    each, this is the `ZeroShotClassifier` itself.
+    by a whole image at first, then by the regions that match it better than the image's other
+    labels do under the prototypes so far, and these are learned again (multiple-instance learning,
+    as Andrews et al., NIPS 2002, with soft assignments). An image scores for a class what its
+    best-matching region does. With one region an image and one label each, this is the
+    `ZeroShotClassifier` itself.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
         self,
         zero_shot: ZeroShotClassifier | None = None,
         *,
-        n_assignments: int = 2,
+        n_assignments: int = 1,
         global_weight: float = 0.0,
         threshold: float | Literal["auto"] | Mapping[Any, float] = AUTO,
     ) -> None:
@@ -217,10 +218,10 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
             )
         pairs = run(whole_image_pairs, *data)
         model._fit(pairs, hierarchy, run)
-        images, labels = np.nonzero(data.labels)
+        labels = np.nonzero(data.labels)[1]
         for _ in range(self.n_assignments if data.regions.shape[1] > 1 else 0):
             self.zero_shot_ = model
-            features = assigned_regions(data.regions, images, labels, self._score_regions)
+            features = assigned_regions(data.regions, data.labels, self._score_regions)
             pairs = TrainingSet(features, labels, data.semantics, data.names)
             model = clone(model)._fit(pairs, hierarchy)
         self.zero_shot_, self._pairs = model, pairs

@@ -44,7 +44,7 @@ PROTOTYPES: Stage = (
     {"inference": "flat"},
     *product_of(inference=["residual"], semantic_variance=[0.0, 9.0], noise=[1.0, 4.0, 16.0]),
 )
-REGIONS = product_of(n_assignments=[0, 1, 3], global_weight=GLOBAL_WEIGHTS)
+REGIONS = product_of(n_assignments=[0, 1, 2], global_weight=GLOBAL_WEIGHTS)
 NO_TREE = 10**6
 """A branching that leaves no superclass."""
 
