@@ -63,7 +63,7 @@ def predicts_labels(folder: Path) -> bool:
 
 
 def label_lines(
-    folder: Path, features: Any, *, candidates: Any, k: int | None, form: str
+    folder: Path, given: Any, *, candidates: Any, k: int | None, form: str
 ) -> Iterator[str]:
     """Yield lines of output: the labels of each image with their probabilities and regions.
 
@@ -72,8 +72,8 @@ def label_lines(
     from zerokin.classifiers import MultiLabelZeroShotClassifier
 
     model: MultiLabelZeroShotClassifier = MultiLabelZeroShotClassifier.load(folder)
-    names = getattr(features, "names", None)
-    rows = features.open() if hasattr(features, "open") else features
+    names = getattr(given, "names", None)
+    rows = given.open() if hasattr(given, "open") else given
     if form == "csv":
         yield "image,label,role,probability,region\n"
     for start in range(0, len(rows), BLOCK):
