@@ -129,7 +129,7 @@ def test_some_animals_depart_from_their_kind_in_what_varies_only():
     generator = np.random.default_rng(0)
     departures = Counter()
     for _ in range(2000):
-        own = scene._individual(one.attributes, generator)
+        own = scene.individual(one.attributes, generator)
         departures.update(group for group in VALUES if own[group] != one.attributes[group])
         assert own["coat"] != own["accent"]
     assert set(departures) == set(scene.VARIABLE)

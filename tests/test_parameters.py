@@ -15,8 +15,13 @@ from zerokin.app.limits import Limits
 from zerokin.benchmark.ablation.config import AblationConfig, NetworkEntry, RowPlan
 from zerokin.benchmark.few_shot import EpisodePlan, FewShotEvaluation
 from zerokin.benchmark.few_shot.peers import PEERS as FEW_SHOT_PEERS
+from zerokin.benchmark.multi_label.peers import PEERS as LABEL_PEERS
 from zerokin.benchmark.peers import PEERS
-from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
+from zerokin.classifiers import (
+    FewShotClassifier,
+    MultiLabelZeroShotClassifier,
+    ZeroShotClassifier,
+)
 from zerokin.data import Dataset
 from zerokin.declared import Declared, parse_as
 from zerokin.errors import ZerokinError
@@ -62,12 +67,16 @@ def made(kind, **fixed):
 USED = {
     ZeroShotClassifier: lambda **p: ZeroShotClassifier(**p).fit(X, Y, semantics=Z),
     FewShotClassifier: lambda **p: FewShotClassifier(**p).fit(X, Y, semantics=Z),
+    MultiLabelZeroShotClassifier: lambda **p: MultiLabelZeroShotClassifier(**p).fit(
+        X, [[label] for label in Y], semantics=Z
+    ),
     ProjectionLearner: lambda **p: ProjectionLearner(**p).fit(X, Z, labels=Y),
     FeatureSpectrum: lambda **p: FeatureSpectrum(X, **p),
     FeatureScaler: made(FeatureScaler, steps="unit"),
     Parameters: made(Parameters, alpha=0.5, beta=0.5, epsilon=0.1),
     **{kind: lambda kind=kind, **p: kind(**p).fit(X, Y, Z) for kind in PEERS.values()},
     **{kind: kind for kind in FEW_SHOT_PEERS.values()},
+    **{kind: kind for kind in LABEL_PEERS.values()},
     Recipe: Recipe,
     Augmentation: Augmentation,
     NetworkSettings: NetworkSettings,

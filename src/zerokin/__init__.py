@@ -7,7 +7,11 @@ from zerokin.aliases import former
 from zerokin.errors import ZerokinError, ZerokinWarning
 
 if TYPE_CHECKING:
-    from zerokin.classifiers import FewShotClassifier, ZeroShotClassifier
+    from zerokin.classifiers import (
+        FewShotClassifier,
+        MultiLabelZeroShotClassifier,
+        ZeroShotClassifier,
+    )
     from zerokin.data import Dataset, load_dataset
     from zerokin.features.feature_learner import FeatureLearner
     from zerokin.hierarchy import ClassHierarchy
@@ -22,6 +26,7 @@ _ROOMS = {
     "Dataset": "data",
     "FeatureLearner": "features.feature_learner",
     "FewShotClassifier": "classifiers",
+    "MultiLabelZeroShotClassifier": "classifiers",
     "ProjectionLearner": "projection",
     "Recognizer": "recognizer",
     "ZeroShotClassifier": "classifiers",
@@ -37,6 +42,7 @@ __all__ = [
     "Dataset",
     "FeatureLearner",
     "FewShotClassifier",
+    "MultiLabelZeroShotClassifier",
     "ProjectionLearner",
     "Recognizer",
     "ZeroShotClassifier",

@@ -132,6 +132,10 @@ def extract(
         int | None,
         typer.Option(help="random crops, others of every image, by this seed: those of EASY"),
     ] = None,
+    regions: Annotated[
+        int,
+        typer.Option(help="several labels an image: read a grid of so many regions a side; 0: no"),
+    ] = 0,
     form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
     dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
@@ -157,6 +161,7 @@ def extract(
         tta_flip=tta_flip,
         tta_crops=tta_crops,
         tta_crop_seed=tta_crop_seed,
+        regions=regions,
         batch_size=batch,
         device=device,
     )

@@ -8,12 +8,14 @@ from functools import partial
 from typing import NamedTuple
 
 from zerokin.benchmark.clip_methods import CLIP_METHODS
+from zerokin.benchmark.multi_label.comparison import compared_by_default, measure_labels
 from zerokin.benchmark.peer_method import PeerMethod
 from zerokin.benchmark.peers import PEERS
 from zerokin.benchmark.settings import SETTINGS, Evaluation, Row, Setting, refuse_unmeasurable
 from zerokin.compute.workers import make_workers
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
+from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.data.splits import Split
 from zerokin.errors import InvalidInput, did_you_mean
 from zerokin.selection.class_fold_search import refuse_without_folds
@@ -32,6 +34,11 @@ def known_methods() -> dict[str, Callable[[], Method]]:
         for name, peer in PEERS.items()
     }
     return {**peers, "paper": Paper, "ours": Ours}
+
+
+def all_methods(dataset: Dataset) -> list[str]:
+    """Return the names of the methods that are compared on this data by default."""
+    return compared_by_default() if dataset.multi_label else list(known_methods())
 
 
 def find_methods(names: Sequence[str]) -> list[Method]:
@@ -103,9 +110,12 @@ def measure(
     per_class
         Rows also tell the accuracy of each class, and which superclasses are confused.
     """
-    found = find_methods(methods)
     # What is wrong with the data is said before any process is started.
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
+    if isinstance(dataset, MultiLabelDataset):
+        yield from measure_labels(dataset, methods, settings, seeds)
+        return
+    found = find_methods(methods)
     for setting in settings:
         _split_for(setting, dataset.splits, split)
     for method in found:

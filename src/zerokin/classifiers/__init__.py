@@ -8,17 +8,22 @@ from zerokin.classifiers.nearest_prototype import cosine_scores, nearest_prototy
 if TYPE_CHECKING:
     from zerokin.classifiers.explanation import Explanation
     from zerokin.classifiers.few_shot.few_shot_classifier import FewShotClassifier
+    from zerokin.classifiers.multi_label.multi_label_classifier import (
+        MultiLabelZeroShotClassifier,
+    )
     from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 
 _HOMES = {
     "Explanation": "explanation",
     "FewShotClassifier": "few_shot.few_shot_classifier",
+    "MultiLabelZeroShotClassifier": "multi_label.multi_label_classifier",
     "ZeroShotClassifier": "zero_shot_classifier",
 }
 
 __all__ = [
     "Explanation",
     "FewShotClassifier",
+    "MultiLabelZeroShotClassifier",
     "ZeroShotClassifier",
     "cosine_scores",
     "nearest_prototype",

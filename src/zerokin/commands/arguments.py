@@ -26,8 +26,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="a folder of your images, critters, or KIND=DIR: folder, xlsa17, cub, awa1, awa2, "
-        "sun, imnet, mini-imagenet",
+        help="a folder of your images, critters, critters-scenes, or KIND=DIR: folder, xlsa17, "
+        "cub, awa1, awa2, sun, imnet, mini-imagenet, coco, nus-wide, voc",
         show_default=False,
     ),
 ]

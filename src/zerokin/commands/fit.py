@@ -14,8 +14,10 @@ import numpy as np
 import typer
 
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.several_labels import fit_labels, refuse_options
 from zerokin.commands.usage import going_on_from
 from zerokin.data.dataset import Dataset
+from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.errors import InvalidInput, ZerokinWarning, listing
 from zerokin.files import refuse_unwritable
 
@@ -117,6 +119,16 @@ def fit(
         raise InvalidInput(f"{folder} is a file: choose a folder with --out")
     refuse_unwritable(folder, inside=True)
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
+    if isinstance(dataset, MultiLabelDataset):
+        given: dict[str, Any] = {
+            "--fine-tune": finetune, "--backbone": backbone, "--weights": weights, "--mode": mode,
+            "--epochs": epochs, "--config": config, "--by": grouping, "--image-size": image_size,
+            "--resume-folder": resume, "--replace": replace, "--network": network,
+            "--skip-damaged": skip_damaged,
+        }  # fmt: skip
+        refuse_options(given, f"is for one label a sample, and {data} has several")
+        fit_labels(dataset, folder, tune=tune, seed=seed)
+        return
     dropped = dropped_classes(dataset, folder)
     if dropped and not replace:
         raise InvalidInput(
@@ -134,8 +146,8 @@ def fit(
             ("--network", network),
             ("--skip-damaged", skip_damaged),
         )
-        for option, given in refused:
-            if given:
+        for option, chosen in refused:
+            if chosen:
                 raise InvalidInput(f"{option} is for images, but {data} holds features")
     else:
         if network and (backbone is not None or weights is not None):

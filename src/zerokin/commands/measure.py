@@ -148,17 +148,23 @@ def compare(
     per_class: PerClass = False,
 ) -> None:
     """Run ours beside its peers, all tuned alike, and print one table."""
-    from zerokin.benchmark.comparison import known_methods
+    from zerokin.benchmark.comparison import all_methods
+    from zerokin.data.load import load_dataset
 
     if any(one in FEW_SHOT for one in setting):
         raise InvalidInput("few-shot is compared by: evaluate --setting few-shot --method all")
+    options: dict[str, str | None]
+    options = {"split": split, "features": features, "semantics": semantics}
+    names = methods.split(",")
+    if methods == "all":  # what they are depends on the data
+        names = all_methods(load_dataset(data, features=features))
     run_comparison(
         data,
-        list(known_methods()) if methods == "all" else methods.split(","),
+        names,
         [one.value for one in setting],
         seeds,
         tables or [],
-        {"split": split, "features": features, "semantics": semantics},
+        options,
         jobs=jobs,
         per_class=per_class,
     )

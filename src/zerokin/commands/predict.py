@@ -15,6 +15,7 @@ import typer
 
 from zerokin.commands.arguments import Features, as_utf8, out
 from zerokin.commands.open_bundle import open_bundle
+from zerokin.commands.several_labels import label_lines, predicts_labels, refuse_options
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean, listing
 from zerokin.files import replacing
 from zerokin.report.answers_csv import csv_heading, csv_row, tidy_heading, tidy_rows
@@ -67,7 +68,12 @@ def predict(
             callback=as_utf8,
         ),
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="classes to name for a sample")] = 1,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", help="classes to name for a sample; by default 1, or as many labels as it has"
+        ),
+    ] = None,
     max_risk: Annotated[
         float | None, typer.Option(help="name a superclass where a class may be wrong more often")
     ] = None,
@@ -91,6 +97,23 @@ def predict(
     """
     if as_json and as_csv:
         raise InvalidInput("give one of --json and --csv")
+    form = "json" if as_json else "csv" if as_csv or result is not None else "table"
+    if predicts_labels(model):
+        options = {
+            "--classes": classes, "--under": under, "--level": level, "--max-risk": max_risk,
+            "--min-confidence": min_confidence, "--unseen-bias": unseen_bias or None,
+        }  # fmt: skip
+        refuse_options(options, f"is for one label a sample, and {model} gives several")
+        rows = given_features(inputs, features)
+        with opened(result) as file:
+            for line in label_lines(
+                model, rows, candidates=named_candidates(candidates), k=k, form=form
+            ):
+                file.write(line)
+        if result is not None:
+            out.print(f"wrote {result}", soft_wrap=True)
+        return
+    k = 1 if k is None else k
     recognizer = open_bundle(model, device=device)
     if recognizer.takes == "features":
         samples: Any = given_features(inputs, features)
@@ -110,10 +133,8 @@ def predict(
         min_confidence=min_confidence,
         batch_size=batch,
     )
-    leveled = level is not None or min_confidence is not None
-    form = "json" if as_json else "table"
-    if form == "table" and (as_csv or result is not None):
-        form = "tidy" if leveled else "csv"
+    if form == "csv" and (level is not None or min_confidence is not None):
+        form = "tidy"
     count = unreadable = 0
     with opened(result) as file:
         for answer, line in written(answers, form, k):
@@ -202,6 +223,11 @@ def chosen_candidates(text: str, names: Iterable[str]) -> str | list[str]:
     if text in KINDS:
         return text
     return [text] if text in names else [name.strip() for name in text.split(",")]
+
+
+def named_candidates(text: str) -> str | list[str]:
+    """Return candidates: a kind, or names joined by commas."""
+    return text if text in KINDS else [name.strip() for name in text.split(",")]
 
 
 def chosen_classes(text: str, names: Iterable[str]) -> list[str]:

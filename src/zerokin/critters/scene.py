@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,9 @@ VARIABLE = ("coat", "accent", "pattern")
 VARIATION = 0.16
 """Chance that an individual departs from its species in one of these."""
 
-_FINER = 3
+FINER = 3
+"""How many times finer an image is drawn than it is shown."""
+
 _SIZES = {"small": 0.80, "medium": 0.92, "large": 1.06}
 
 
@@ -74,15 +77,15 @@ def render(species: Species, index: int, seed: int = 0, size: int = 64) -> NDArr
         size=size,
     )
     where, kind, how, marks, light, front = _streams(species, index, seed)
-    ground = _canvas(size)
+    ground = canvas(size)
     place = species.attributes["habitat"]
     if where.random() >= HOME:
         others = [other for other in CHOICES["habitat"] if other != place]
         place = others[where.integers(len(others))]
     backdrop(ground, place, where.uniform(0.46, 0.62), where)
-    box = _animal(ground, _individual(species.attributes, kind), how, marks)
-    _occlude(ground, place, box, front)
-    return _lit(ground.image.reduce(_FINER), light)
+    placed = draw_animal(ground, individual(species.attributes, kind), how, marks)
+    _occlude(ground, place, placed, front)
+    return lit(ground.image.reduce(FINER), light)
 
 
 def portrait(species: Species, *, seed: int = 0, size: int = 256) -> NDArray[np.uint8]:
@@ -107,10 +110,10 @@ def portrait(species: Species, *, seed: int = 0, size: int = 256) -> NDArray[np.
         {"species": _SPECIES, "seed": _NUMBER, "size": sizes}, species=species, seed=seed, size=size
     )
     where, _, how, marks, _, _ = _streams(species, 0, seed)
-    ground = _canvas(size)
+    ground = canvas(size)
     backdrop(ground, species.attributes["habitat"], where.uniform(0.46, 0.62), where)
-    _animal(ground, species.attributes, how, marks, near=True)
-    return np.asarray(ground.image.reduce(_FINER))
+    draw_animal(ground, species.attributes, how, marks, near=True)
+    return np.asarray(ground.image.reduce(FINER))
 
 
 def _streams(species: Species, index: int, seed: int) -> tuple[np.random.Generator, ...]:
@@ -121,21 +124,41 @@ def _streams(species: Species, index: int, seed: int) -> tuple[np.random.Generat
     )
 
 
-def _canvas(size: int) -> Pen:
-    side = size * _FINER
+class Spot(NamedTuple):
+    """Where an animal stands among others: its feet at (x, feet), and how large it is."""
+
+    x: float
+    feet: float
+    share: float
+
+
+class Placed(NamedTuple):
+    """Where an animal was drawn, in units of the image's side."""
+
+    x: float
+    feet: float
+    width: float
+    box: tuple[float, float, float, float]
+    """left, top, right and bottom, ornaments roughly included"""
+
+
+def canvas(size: int) -> Pen:
+    """Return a pen over an empty image, drawn finer than it will be shown."""
+    side = size * FINER
     image = Image.new("RGB", (side, side))
     return Pen(image, matrix=np.eye(2) * side, offset=np.zeros(2), line=0.009 * side)
 
 
-def _animal(
+def draw_animal(
     ground: Pen,
     attributes: Mapping[str, str],
     how: np.random.Generator,
     marks: np.random.Generator,
     *,
     near: bool = False,
-) -> tuple[float, float, float]:
-    """Draw the animal on the ground; return its middle and foot line: x, y, width."""
+    spot: Spot | None = None,
+) -> Placed:
+    """Draw the animal on the ground, alone or at its spot among others."""
     pose = Pose(*how.uniform(-1.0, 1.0, 5).tolist())
     mirror = 1.0 if how.random() < 0.5 else -1.0
     tilt, turn, squash = how.normal(0.0, 0.11), how.normal(0.0, 0.16), how.uniform(0.80, 1.0)
@@ -155,12 +178,15 @@ def _animal(
     matrix = side * scale * np.array([[c, -s], [s, c]]) @ np.diag([mirror * squash, 1.0])
     # Wide animals have less room to stand aside.
     x = 0.5 + across * min(1.0, 2.5 * max(0.2, 1.0 - scale * (right - left)))
+    if spot is not None:
+        x, feet = spot.x + 0.3 * across * spot.share, spot.feet
+        scale, matrix = scale * spot.share, matrix * spot.share
     offset = side * np.array([x, feet]) - matrix @ np.array([middle, body.ground])
     pen = Pen(
         ground.image,
         matrix=matrix,
         offset=offset,
-        line=0.0085 * side,
+        line=0.0085 * side * (1.0 if spot is None else spot.share**0.5),
         ink=mix(coat, INK, 0.78),
     )
     _shadow(ground, x, feet, 0.36 * scale * (right - left))
@@ -174,7 +200,10 @@ def _animal(
         blink=blink,
         rng=marks,
     )
-    return x, feet, scale * (right - left)
+    corners = [(u, v) for u in (left, right) for v in (top, body.ground)]
+    outline = (np.array(corners) @ matrix.T + offset) / side
+    low, high = outline.min(axis=0).clip(0, 1).tolist(), outline.max(axis=0).clip(0, 1).tolist()
+    return Placed(x, feet, scale * (right - left), (*low, *high))
 
 
 def _parts(
@@ -221,7 +250,7 @@ def _extent(body: Plan, attributes: Mapping[str, str]) -> tuple[float, float, fl
     return left, top, x + r * (1.0 + muzzle)
 
 
-def _individual(attributes: Mapping[str, str], kind: np.random.Generator) -> Mapping[str, str]:
+def individual(attributes: Mapping[str, str], kind: np.random.Generator) -> Mapping[str, str]:
     """Return the attributes of one animal, which may depart from its kind in what varies."""
     own = dict(attributes)
     for group in VARIABLE:
@@ -246,10 +275,8 @@ def _shadow(pen: Pen, x: float, y: float, half: float) -> None:
         pen.fill(ellipse(x, y, half * grow, 0.045 * grow), INK, alpha)
 
 
-def _occlude(
-    pen: Pen, place: str, box: tuple[float, float, float], front: np.random.Generator
-) -> None:
-    x, feet, width = box
+def _occlude(pen: Pen, place: str, placed: Placed, front: np.random.Generator) -> None:
+    x, feet, width, _ = placed
     for chance in (0.65, 0.35):
         if front.random() < chance:
             at, below = x + front.uniform(-0.5, 0.5) * width, feet + front.uniform(0.03, 0.08)
@@ -258,7 +285,7 @@ def _occlude(
         branch(pen, place, front)
 
 
-def _lit(image: Image.Image, light: np.random.Generator) -> NDArray[np.uint8]:
+def lit(image: Image.Image, light: np.random.Generator) -> NDArray[np.uint8]:
     """Change brightness, cast, direction of light and grain of the finished image."""
     pixels = np.asarray(image, dtype=np.float32)
     side = pixels.shape[0]

@@ -5,6 +5,7 @@ from zerokin.data.classes import ClassTable
 from zerokin.data.dataset import Dataset, InvalidDataset
 from zerokin.data.images import Images
 from zerokin.data.load import load_dataset
+from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.data.provenance import Provenance
 from zerokin.data.sharded_features import ShardedFeatures, write_shards
 from zerokin.data.splits import Split
@@ -14,6 +15,7 @@ __all__ = [
     "Dataset",
     "Images",
     "InvalidDataset",
+    "MultiLabelDataset",
     "Provenance",
     "ShardedFeatures",
     "Split",

@@ -20,7 +20,7 @@ HEADER_ERRORS = (ValueError, TypeError, SyntaxError, TokenError, ArithmeticError
 
 
 class ArrayFeatures(FeatureFile):
-    """An (N, d_f) array that `numpy.save` wrote, mapped into memory.
+    """An (N, d_f) or (N, R, d_f) array that `numpy.save` wrote, mapped into memory.
 
     Parameters
     ----------
@@ -42,17 +42,17 @@ class ArrayFeatures(FeatureFile):
     def __init__(self, path: str | Path, names: Sequence[str] | None = None) -> None:
         path = Path(path)
         mapped = mapped_array(path)
-        if mapped.ndim != 2 or mapped.dtype.kind not in "fiu":
+        if mapped.ndim not in (2, 3) or mapped.dtype.kind not in "fiu":
             raise InvalidInput(
                 f"{path} holds {mapped.dtype} of shape {mapped.shape}: features are numbers of "
-                "shape (samples, d_f)"
+                "shape (samples, d_f), or (samples, regions, d_f)"
             )
         super().__init__(path, mapped.shape)
         self.dtype, self._names = mapped.dtype, names
 
     def __repr__(self) -> str:
-        n, d_f = self.shape
-        return f"<ArrayFeatures {self.path.name}: {n:,} × {d_f:,} {self.dtype}>"
+        shape = " × ".join(f"{length:,}" for length in self.shape)
+        return f"<ArrayFeatures {self.path.name}: {shape} {self.dtype}>"
 
     @property
     def names(self) -> Sequence[str] | None:

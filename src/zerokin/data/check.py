@@ -16,6 +16,7 @@ from zerokin.data.damaged import find_damaged
 from zerokin.data.dataset import Dataset, InvalidDataset
 from zerokin.data.enough_folds import enough_folds
 from zerokin.data.load import load_dataset
+from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.data.splits import Split
 from zerokin.errors import ZerokinError, listing
 
@@ -131,12 +132,13 @@ def _facts(dataset: Dataset) -> Iterator[tuple[str, str]]:
         active = " (active)" if len(dataset.splits) > 1 and name == dataset.split_name else ""
         yield f"{name} split{active}", _describe(split)
     if dataset.kind != "classes only" and len(dataset.seen):
-        labels = dataset.training_labels()
-        counts = np.bincount(labels, minlength=len(classes))[dataset.seen]
+        counts = dataset.training_counts()[dataset.seen]
         yield (
             "per seen class",
             f"{counts.min():,} to {counts.max():,} training samples, median {np.median(counts):g}",
         )
+    if isinstance(dataset, MultiLabelDataset):
+        yield "labels", _labels(dataset)
     for file in dataset.provenance.files:
         yield file.path.name, f"{file.size:,} bytes, sha256 {file.sha256[:16]}…"
 
@@ -146,8 +148,17 @@ def _samples(dataset: Dataset) -> str:
         return "none: only the classes can be used"
     if dataset.kind == "images":
         return f"{len(dataset):,} images"
-    width = getattr(dataset.inputs, "shape", (0, 0))[1]
-    return f"{len(dataset):,} feature vectors of length {width:,}"
+    shape = getattr(dataset.inputs, "shape", (0, 0))
+    regions = f", {shape[1]:,} regions each," if len(shape) == 3 else ""
+    return f"{len(dataset):,} feature vectors{regions} of length {shape[-1]:,}"
+
+
+def _labels(dataset: MultiLabelDataset) -> str:
+    used = np.concatenate(list(dataset.split.parts.values()))
+    counts = dataset.label_counts(used)
+    bare = len(dataset) - len(used)
+    left = f"; {bare:,} images without any, or in no part, are left out" if bare else ""
+    return f"{counts.min()} to {counts.max()} an image, {counts.mean():.2f} on average{left}"
 
 
 def _describe(split: Split) -> str:

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +80,19 @@ class Dataset:
     zerokin.errors.UnseenLabels: 3 of 3 samples asked for to fit are of unseen classes: fit ...
     """
 
+    multi_label: ClassVar[bool] = False
+    """Whether a sample has several labels: see `MultiLabelDataset`."""
+
+    _labels: Any
+    _input_shapes: ClassVar[Mapping[int, str]] = MappingProxyType({2: "(N, d_f)"})
+
     def __init__(
         self,
         *,
         name: str,
         classes: ClassTable,
         inputs: Inputs | None,
-        labels: NDArray[np.integer] | None,
+        labels: Any,
         splits: Mapping[str, Split],
         provenance: Provenance,
         split: str | None = None,
@@ -93,7 +100,7 @@ class Dataset:
         self.name = name
         self.classes = classes
         self.inputs = inputs
-        self._labels = _positions([] if labels is None else labels, "labels")
+        self._labels = self._label_array([] if labels is None else labels)
         self.splits = dict(splits)
         self.provenance = provenance
         self.split_name = self._known_split(split) if split else next(iter(self.splits))
@@ -108,7 +115,7 @@ class Dataset:
         )
 
     def __len__(self) -> int:
-        return len(self._labels)
+        return int(self._labels.shape[0])
 
     @property
     def kind(self) -> str:
@@ -170,7 +177,7 @@ class Dataset:
         return found
 
     def _refuse_not_finite(self, features: NDArray[np.floating], samples: Indices) -> None:
-        unfit = ~np.isfinite(features).all(axis=1)
+        unfit = ~np.isfinite(features).all(axis=tuple(range(1, features.ndim)))
         if not unfit.any():
             return
         number = int(samples[unfit.argmax()])
@@ -198,7 +205,7 @@ class Dataset:
             If any of the samples is of an unseen class.
         """
         indices = self.split.train if indices is None else self._samples(indices)
-        labels = self._labels[indices]
+        labels: NDArray[np.int64] = self._labels[indices]
         refused = (labels < 0) | self.split.unseen[labels]
         if refused.any():
             raise UnseenLabels(
@@ -209,7 +216,12 @@ class Dataset:
 
     def evaluation_labels(self, indices: Indices) -> NDArray[np.int64]:
         """Return labels to measure with; nothing may be fitted or chosen on them."""
-        return self._labels[self._samples(indices)]
+        labels: NDArray[np.int64] = self._labels[self._samples(indices)]
+        return labels
+
+    def training_counts(self) -> NDArray[np.int64]:
+        """Return how many training samples each class has, (C,)."""
+        return np.bincount(self._labels[self.split.train], minlength=len(self.classes))
 
     def with_split(self, name: str) -> Dataset:
         """Return the same data with another of its splits active."""
@@ -322,9 +334,9 @@ class Dataset:
     def _samples(self, indices: Indices) -> Indices:
         """Return positions of samples, or of those that a mask (N,) chooses."""
         found = np.asarray(indices) if isinstance(indices, np.ndarray) else None
-        if found is not None and found.dtype == np.bool_ and found.shape == self._labels.shape:
+        if found is not None and found.dtype == np.bool_ and found.shape == (len(self),):
             return np.flatnonzero(found)
-        return _positions(indices, "samples", most=len(self._labels))
+        return positions(indices, "samples", most=len(self))
 
     def _known_split(self, name: str) -> str:
         if not isinstance(name, str) or name not in self.splits:
@@ -334,46 +346,60 @@ class Dataset:
             )
         return name
 
+    def _label_array(self, labels: Any) -> Any:
+        """Return labels as they are kept."""
+        return positions(labels, "labels")
+
     def _problems(self) -> list[str]:
         found = self.classes.problems()
-        labels = self._labels
-        outside = np.flatnonzero((labels < -1) | (labels >= len(self.classes)))
-        if len(outside):
-            found.append(
-                f"sample {outside[0] + 1:,} has label {labels[outside[0]] + 1}, outside the class "
-                f"table of {len(self.classes)} classes ({len(outside):,} such samples)"
-            )
-            return found
+        outside = self._labels_outside()
+        if outside:
+            return [*found, outside]
+        shape = getattr(self.inputs, "shape", None)
         if self.inputs is not None and not isinstance(self.inputs, Images | FeatureFile):
             given = self.inputs
             if (
                 not isinstance(given, np.ndarray)
-                or given.ndim != 2
+                or given.ndim not in self._input_shapes
                 or given.dtype.kind not in "fiu"
             ):
-                found.append(f"features must be a matrix of numbers (N, d_f): got {shown(given)}")
+                shapes = " or ".join(self._input_shapes.values())
+                found.append(f"features must be a matrix of numbers {shapes}: got {shown(given)}")
                 return found
-        if self.inputs is not None and len(self.inputs) != len(labels):
-            found.append(f"{len(self.inputs):,} {self.kind} but {len(labels):,} labels")
+        elif shape is not None and len(shape) not in self._input_shapes:
+            shapes = " or ".join(self._input_shapes.values())
+            found.append(f"features are of shape {shape}, and must be {shapes}")
+        if self.inputs is not None and len(self.inputs) != len(self):
+            found.append(f"{len(self.inputs):,} {self.kind} but {len(self):,} labels")
         for name, split in self.splits.items():
-            found += [
-                f"{name} split: {line}" for line in split.problems(labels, self.classes.names)
-            ]
+            found += [f"{name} split: {line}" for line in self._split_problems(split)]
         if not found and self.inputs is not None:
             found += self._untrained_classes()
         return found
 
+    def _labels_outside(self) -> str | None:
+        """Return what is wrong with labels that are no classes."""
+        labels, C = self._labels, len(self.classes)
+        outside = np.flatnonzero((labels < -1) | (labels >= C))
+        if not len(outside):
+            return None
+        return (
+            f"sample {outside[0] + 1:,} has label {labels[outside[0]] + 1}, outside the class "
+            f"table of {C} classes ({len(outside):,} such samples)"
+        )
+
+    def _split_problems(self, split: Split) -> list[str]:
+        return split.problems(self._labels, self.classes.names)
+
     def _untrained_classes(self) -> list[str]:
-        split = self.split
-        counts = np.bincount(self._labels[split.train], minlength=len(self.classes))
-        empty = (counts == 0) & ~split.unseen
+        empty = (self.training_counts() == 0) & ~self.split.unseen
         if not empty.any():
             return []
         names = listing(compress(self.classes.names, empty))
         return [f"seen classes without training samples: {names}"]
 
 
-def _positions(values: object, what: str, most: int | None = None) -> NDArray[np.int64]:
+def positions(values: object, what: str, most: int | None = None) -> NDArray[np.int64]:
     """Return whole numbers (n,), refusing others, and those outside 0 to below ``most``."""
     found = plain_array(values, what)
     if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):

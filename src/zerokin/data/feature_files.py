@@ -18,7 +18,7 @@ from zerokin.errors import InvalidInput
 class FeatureFile(ABC):
     """An (N, d_f) feature matrix in a file, opened when first asked for."""
 
-    def __init__(self, path: Path, shape: tuple[int, int]) -> None:
+    def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
         self.path = path
         self.shape = shape
 

@@ -41,6 +41,9 @@ class Reader:
 
 READERS = {
     "critters": Reader("critters.read_critters", "60 invented animals", needs_folder=False),
+    "critters-scenes": Reader(
+        "critters_scenes.read_critters_scenes", "several of them in an image", needs_folder=False
+    ),
     "folder": Reader("folder.read_folder", "your own images and classes.csv"),
     "xlsa17": Reader("xlsa17.read_xlsa17", "features and splits (.mat)", options=("features",)),
     "cub": Reader("cub.read_cub", "CUB-200-2011 images"),
@@ -52,6 +55,9 @@ READERS = {
         "ILSVRC2012 seen, ILSVRC2010 unseen",
         numbers=("train", "test", "seed"),
     ),
+    "coco": Reader("coco.read_coco", "COCO 2017, several labels an image"),
+    "nus-wide": Reader("nus_wide.read_nus_wide", "NUS-WIDE, 925 seen and 81 unseen labels"),
+    "voc": Reader("voc.read_voc", "Pascal VOC, several labels an image"),
     "mini-imagenet": Reader("mini_imagenet.read_mini_imagenet", "mini-ImageNet, Ravi's split"),
 }
 
@@ -78,6 +84,8 @@ def load_dataset(
     spec
         ``"critters"``, or a kind and its folder: ``"cub=DIR"``, ``"xlsa17=DIR"``, ``"awa1=DIR"``,
         ``"awa2=DIR"``, ``"sun=DIR"``, ``"imnet=DIR"``, ``"mini-imagenet=DIR"``, ``"folder=DIR"``.
+        With several labels an image: ``"critters-scenes"``, ``"coco=DIR"``, ``"nus-wide=DIR"``,
+        ``"voc=DIR"``, and a folder with ``labels.csv``.
         A folder alone, ``"DIR"``, is one of your own images.
         ``"imnet=DIR,train=200,test=50"`` draws so many images of every seen and unseen class.
     split
@@ -97,6 +105,7 @@ def load_dataset(
     Returns
     -------
     Dataset
+        A `MultiLabelDataset` where images have several labels.
 
     Examples
     --------

@@ -115,6 +115,8 @@ def _encodable(name: str) -> bool:
 class NativeFeatures(FeatureFile):
     """A feature file that `zerokin.features.extraction.extract_features` wrote.
 
+    Of a grid of regions, features are (N, R, d_f), row by row of the grid.
+
     Opening it reads the header alone; the matrix is mapped into memory when asked for.
 
     Attributes
@@ -129,12 +131,12 @@ class NativeFeatures(FeatureFile):
     def __init__(self, path: str | Path) -> None:
         path = Path(path)
         self._start, self.layout = read_layout(path)
-        super().__init__(path, self.layout.shape)
+        super().__init__(path, opened_shape(self.layout, path))
         self.recipe, self.dtype = self.layout.recipe, self.layout.dtype
 
     def __repr__(self) -> str:
-        n, d_f = self.shape
-        return f"<NativeFeatures {self.path.name}: {n:,} × {d_f:,} {self.dtype}>"
+        shape = " × ".join(f"{length:,}" for length in self.shape)
+        return f"<NativeFeatures {self.path.name}: {shape} {self.dtype}>"
 
     @cached_property
     def _names(self) -> list[str]:
@@ -181,6 +183,17 @@ class NativeFeatures(FeatureFile):
 
     def open(self) -> NDArray[np.floating]:
         return self._matrix
+
+
+def opened_shape(layout: Layout, path: Path) -> tuple[int, ...]:
+    """Return the shape that features are opened in: (N, d_f), or (N, R, d_f) of regions."""
+    n, width = layout.shape
+    side = layout.recipe.get("regions", 0) if isinstance(layout.recipe, dict) else 0
+    if not side:
+        return n, width
+    if not isinstance(side, int) or side < 1 or width % side**2:
+        raise InvalidInput(f"{path} is damaged in its header: {REMEDY}")
+    return n, side**2, width // side**2
 
 
 def read_layout(path: Path) -> tuple[int, Layout]:

@@ -61,6 +61,27 @@ class Split:
 
     def problems(self, labels: NDArray[np.int64], names: Sequence[str]) -> list[str]:
         """Return everything that is wrong with the split for these labels, one line each."""
+        found = self.misfits(len(labels), len(names))
+        if found:
+            return found
+        for part, indices in self.parts.items():
+            if (labels[indices] < 0).any():
+                found.append(f"{part} holds samples whose class is not in the class table")
+        if found:
+            return found
+        for part, indices in self.parts.items():
+            wrong = self.unseen[labels[indices]] != (part == "test_unseen")
+            if wrong.any():
+                classes = sorted({names[label] for label in labels[indices[wrong]].tolist()})
+                kind = "seen" if part == "test_unseen" else "unseen"
+                found.append(
+                    f"seen and unseen classes overlap: {part} holds samples of {kind} "
+                    f"classes ({listing(classes)}); are labels and split of the same version?"
+                )
+        return found + self.overlaps(names)
+
+    def misfits(self, n_samples: int, n_classes: int) -> list[str]:
+        """Return what in the split is no mask of these classes and no position of these samples."""
         masks = {"unseen": self.unseen, **{f"fold {i + 1}": f for i, f in enumerate(self.folds)}}
         for kinds, arrays in (("b", masks), ("iu", self.parts)):
             for what, values in arrays.items():
@@ -74,29 +95,21 @@ class Split:
         short = [what for what, mask in masks.items() if len(mask) != len(self.unseen)]
         if short:
             return [f"{short[0]} is a mask of other classes than unseen: give one entry per class"]
-        if len(self.unseen) != len(names):
-            return [f"the split names {len(self.unseen)} classes, but there are {len(names)}"]
+        if len(self.unseen) != n_classes:
+            return [f"the split names {len(self.unseen)} classes, but there are {n_classes}"]
         found = []
         for part, indices in self.parts.items():
-            outside = indices[(indices < 0) | (indices >= len(labels))]
+            outside = indices[(indices < 0) | (indices >= n_samples)]
             if len(outside):
                 found.append(
                     f"split index {outside[0]:,} of {part} is out of range: there are "
-                    f"{len(labels):,} samples (is a file missing, or the split of another version?)"
+                    f"{n_samples:,} samples (is a file missing, or the split of another version?)"
                 )
-            elif (labels[indices] < 0).any():
-                found.append(f"{part} holds samples whose class is not in the class table")
-        if found:
-            return found
-        for part, indices in self.parts.items():
-            wrong = self.unseen[labels[indices]] != (part == "test_unseen")
-            if wrong.any():
-                classes = sorted({names[label] for label in labels[indices[wrong]].tolist()})
-                kind = "seen" if part == "test_unseen" else "unseen"
-                found.append(
-                    f"seen and unseen classes overlap: {part} holds samples of {kind} "
-                    f"classes ({listing(classes)}); are labels and split of the same version?"
-                )
+        return found
+
+    def overlaps(self, names: Sequence[str]) -> list[str]:
+        """Return which samples are in several parts, and which folds hold unseen classes."""
+        found = []
         uses = np.bincount(np.concatenate(list(self.parts.values())), minlength=1)
         if uses.max() > 1:
             repeated = np.count_nonzero(uses > 1)

@@ -114,6 +114,8 @@ def extract_xlsa17(
     """
     folder = Path(folder).expanduser()
     refuse_unwritable(dataset)
+    if (view or View(1)).regions or (isinstance(network, Extractor) and network.view.regions):
+        raise InvalidInput("the xlsa17 form has one vector an image: use the native format")
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file: the xlsa17 form is a folder, choose another name")
     if folder.exists() and not (folder / RECIPE).exists() and any(folder.iterdir()):
@@ -154,7 +156,7 @@ class _Plan:
     def is_done_by(self, file: NativeFeatures) -> bool:
         same = (
             renamed(FEATURE_NOTES, file.recipe) == self.layout.recipe
-            and file.shape == self.layout.shape
+            and file.layout.shape == self.layout.shape
         )
         return same and list(file.names) == list(self.images.names)
 

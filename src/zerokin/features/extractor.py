@@ -30,6 +30,9 @@ from zerokin.features.reading import (
 )
 from zerokin.parameters import SEED, check_arguments
 
+MOST_REGIONS = 32
+"""Along a side of the grid."""
+
 AnyNetwork = FeatureLearner | FeatureNetwork | Backbone
 
 
@@ -66,7 +69,7 @@ class Extractor:
     ) -> Extractor:
         """Take a network as it is, with its own view and resize_mode where none is given."""
         view = view or own_view(network)
-        _check_view(view)
+        _check_view(view, network)
         side = view.image_size + 2 * round(view.image_size * (view.zoom - 1) / 2)
         if isinstance(network, FeatureLearner):
             resize_mode = resize_mode or network.settings.resize_mode
@@ -86,8 +89,8 @@ class Extractor:
 
     @property
     def width(self) -> int:
-        """Length d_f of the features."""
-        return reading_width(self.network)
+        """Length d_f of the features; of regions, of all of them together."""
+        return reading_width(self.network, self.view.regions)
 
     def recipe(self) -> dict[str, Any]:
         """Say in plain words and numbers what the features depend on, the images aside."""
@@ -110,6 +113,7 @@ class Extractor:
             "tta_crops": self.view.tta_crops,
             # Where there is none, files of earlier versions stay those of the same recipe.
             **({} if seed is None else {"tta_crop_seed": seed}),
+            **({"regions": self.view.regions} if self.view.regions else {}),
             # The last digits may depend on these.
             "batch_size": self.view.batch_size,
             "device": self.device.type,
@@ -129,6 +133,7 @@ def open_extractor(
     tta_flip: bool | None = None,
     tta_crops: int | None = None,
     tta_crop_seed: int | None = None,
+    regions: int = 0,
     batch_size: int | None = None,
     device: str | None = None,
 ) -> Extractor:
@@ -143,6 +148,9 @@ def open_extractor(
         Folder of a saved `FeatureLearner` instead.
     image_size, resize_mode, zoom, tta_flip, tta_crops, tta_crop_seed, batch_size
         How images are shown; by default as the network is meant to see them.
+    regions
+        Read a grid of so many regions a side off the feature maps (a transformer's patch tokens),
+        for several labels an image; 0 reads whole images.
     device
         ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
 
@@ -180,6 +188,7 @@ def open_extractor(
         batch_size=own.batch_size if batch_size is None else batch_size,
         tta_crops=own.tta_crops if tta_crops is None else tta_crops,
         tta_crop_seed=own.tta_crop_seed if tta_crop_seed is None else tta_crop_seed,
+        regions=regions,
     )
     return Extractor.from_network(network, view=view, resize_mode=resize_mode, weights=source)
 
@@ -215,7 +224,19 @@ def network_sha256(network: FeatureNetwork | Backbone) -> str:
     return whole.hexdigest()
 
 
-def _check_view(view: View) -> None:
+def _check_view(view: View, network: AnyNetwork) -> None:
+    if not 0 <= view.regions <= MOST_REGIONS:
+        raise InvalidInput(
+            f"regions must be from 0 to {MOST_REGIONS}, along a side: got {view.regions}"
+        )
+    if view.regions and view.tta_crops:
+        raise InvalidInput("crops show other regions than the image: leave out tta_crops")
+    if view.regions and not isinstance(network, FeatureLearner):
+        backbone, head = reading_parts(network)
+        if head is not None or backbone.flatten:
+            raise InvalidInput(
+                f"{backbone.name} gives no features of regions: choose another backbone"
+            )
     for name in ("image_size", "batch_size"):
         if getattr(view, name) < 1:
             raise InvalidInput(f"{name} must be at least 1: got {getattr(view, name)}")

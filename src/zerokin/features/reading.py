@@ -46,13 +46,15 @@ class View(NamedTuple):
     """average with so many crops, the same of every image"""
     tta_crop_seed: int | None = None
     """average over ``tta_crops`` random crops alone, others of every image, by this seed"""
+    regions: int = 0
+    """read a grid of so many regions a side, in place of whole images; 0: whole images"""
 
 
 class Reading(NamedTuple):
     """What a network read off a batch of images."""
 
     features: Tensor
-    """(B, d_f)"""
+    """(B, d_f); of regions (B, regions² · C), row by row of the grid"""
     semantics: Tensor | None
     """(B, d_z), of unit length; None for networks without a semantic head"""
 
@@ -101,7 +103,7 @@ def read_all(
     network: FeatureNetwork | Backbone, source: ImageSource, view: View, *, quiet: bool = True
 ) -> NDArray[np.float32]:
     """Return what a network reads off all images as one matrix, a row each."""
-    found = np.empty((len(source), reading_width(network)), np.float32)
+    found = np.empty((len(source), reading_width(network, view.regions)), np.float32)
     start = 0
     for reading in read_images(network, source, view, quiet=quiet):
         joined = reading.joined.float().cpu().numpy()
@@ -110,9 +112,11 @@ def read_all(
     return found
 
 
-def reading_width(network: FeatureNetwork | Backbone) -> int:
-    """Return how many numbers a network reads off an image."""
+def reading_width(network: FeatureNetwork | Backbone, regions: int = 0) -> int:
+    """Return how many numbers a network reads off an image, or off the grid of its regions."""
     backbone, head = reading_parts(network)
+    if regions:
+        return backbone.channels * regions**2
     return backbone.d_f + (0 if head is None else head.d_z)
 
 
@@ -133,13 +137,16 @@ def reading_precision(device: torch.device) -> torch.dtype:
 def _read(network: FeatureNetwork | Backbone, images: Tensor, view: View) -> Reading:
     backbone, head = reading_parts(network)
     if images.device.type != "cpu":
-        return _averaged([_estimated(backbone, head, shown) for shown in _views(images, view)])
+        views = [_estimated(backbone, head, shown, view.regions) for shown in _views(images, view)]
+        return _averaged(views, view)
     fast = fuse_bn(backbone)
     apart = (images[i : i + 1] for i in range(len(images)))
     shown = on_all_cores(lambda image: _views(image, view), apart)
-    several = on_all_cores(lambda one: _estimated(fast, head, one), chain.from_iterable(shown))
+    several = on_all_cores(
+        lambda one: _estimated(fast, head, one, view.regions), chain.from_iterable(shown)
+    )
     each = len(several) // len(images)
-    readings = [_averaged(several[i : i + each]) for i in range(0, len(several), each)]
+    readings = [_averaged(several[i : i + each], view) for i in range(0, len(several), each)]
     features = torch.cat([reading.features for reading in readings])
     semantics = [reading.semantics for reading in readings if reading.semantics is not None]
     return Reading(features, torch.cat(semantics) if semantics else None)
@@ -166,11 +173,17 @@ def _views(images: Tensor, view: View) -> list[Tensor]:
 
 
 @torch.no_grad()
-def _estimated(backbone: Backbone, head: SemanticHead | None, shown: Tensor) -> Reading:
+def _estimated(
+    backbone: Backbone, head: SemanticHead | None, shown: Tensor, regions: int
+) -> Reading:
     """Return what one view of each image shows."""
     fast = reading_precision(shown.device) == torch.bfloat16
     with torch.autocast(shown.device.type, dtype=torch.bfloat16, enabled=fast):
         maps, features = backbone(shown)
+    if regions:
+        # A grid finer than the maps repeats their cells; a coarser one averages them.
+        cells = functional.adaptive_avg_pool2d(maps.float(), regions)
+        return Reading(cells.permute(0, 2, 3, 1).flatten(1), None)
     features = features.float()
     if head is None:
         return Reading(features, None)
@@ -179,9 +192,19 @@ def _estimated(backbone: Backbone, head: SemanticHead | None, shown: Tensor) -> 
 
 
 @torch.no_grad()
-def _averaged(views: list[Reading]) -> Reading:
-    features = torch.stack([one.features for one in views]).mean(0)
+def _averaged(views: list[Reading], view: View) -> Reading:
+    shown = [one.features for one in views]
+    if view.regions and view.tta_flip:  # the latter half are mirrored, and so are their regions
+        half = len(shown) // 2
+        shown = [*shown[:half], *(_mirrored(one, view.regions) for one in shown[half:])]
+    features = torch.stack(shown).mean(0)
     semantics = [one.semantics for one in views if one.semantics is not None]
     if not semantics:
         return Reading(features, None)
     return Reading(features, functional.normalize(torch.stack(semantics).mean(0), dim=1))
+
+
+def _mirrored(features: Tensor, regions: int) -> Tensor:
+    """Return regions (B, regions² · C) of mirrored images where they lie in the images."""
+    grid = features.reshape(len(features), regions, regions, -1)
+    return grid.flip(2).flatten(1)

@@ -25,6 +25,12 @@ COLUMNS = (
     ("generalized", "seen", "S"),
     ("generalized", "harmonic_mean", "H"),
     ("generalized", "ausuc", "AUSUC"),
+    ("pure", "mean_average_precision", "mAP unseen"),
+    ("pure", "f1_at_3", "F1@3 unseen"),
+    ("pure", "f1_at_5", "F1@5 unseen"),
+    ("generalized", "mean_average_precision", "mAP all"),
+    ("generalized", "f1_at_3", "F1@3 all"),
+    ("generalized", "f1_at_5", "F1@5 all"),
 )
 """Columns as (setting, metric, heading), in the order in which the field writes them."""
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.classifiers.class_kernel import ClassKernel
 from zerokin.classifiers.memo import RunStage, run_stage
 from zerokin.classifiers.stages import relate_classes
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 
 Vector = NDArray[np.float64]
+
+BLOCK = 4096
+"""Classes whose covariances are held at a time."""
 
 
 def semantic_trust(
@@ -61,7 +65,7 @@ def semantic_trust(
 
 
 def trust_by_variance(
-    kernel: NDArray[np.float64],
+    kernel: NDArray[np.float64] | ClassKernel,
     seen: NDArray[np.int64],
     prior: float,
     noise: float,
@@ -87,7 +91,10 @@ def trust_by_variance(
     array([1.  , 1.  , 1.56, 1.  ])
     """
     inverse = np.linalg.inv(kernel[seen] + noise * np.eye(len(seen)))
-    explained = np.einsum("cs,st,ct->c", kernel, inverse, kernel, optimize=True)
+    explained = np.empty(len(kernel))
+    for start in range(0, len(kernel), BLOCK):
+        rows = kernel[start : start + BLOCK]
+        explained[start : start + BLOCK] = np.einsum("cs,cs->c", rows @ inverse, rows)
     left_out = 1 / np.diag(inverse)
     ratios: Vector = (left_out.mean() / (prior + noise - explained).clip(min=noise)) ** exponent
     ratios[seen] = 1.0

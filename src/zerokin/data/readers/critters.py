@@ -44,6 +44,18 @@ class CritterImages(Images):
         return Image.fromarray(self.array(index))
 
 
+def critters_classes() -> ClassTable:
+    """Return the class table of the sixty species."""
+    return ClassTable(
+        names=tuple(species.name for species in SPECIES),
+        vectors=attribute_matrix(),
+        semantics_source="attributes",
+        attribute_names=ATTRIBUTE_NAMES,
+        taxonomy=tuple((species.order, species.family) for species in SPECIES),
+        taxonomy_ranks=("order", "family"),
+    )
+
+
 def read_critters(source: str, _folder: Path) -> Dataset:
     """Open Critters; of each seen species' images the last fifth are held out for testing."""
     names = [species.name for species in SPECIES]
@@ -53,14 +65,7 @@ def read_critters(source: str, _folder: Path) -> Dataset:
     held = number >= IMAGES_PER_SPECIES - TEST_IMAGES
     return Dataset(
         name="Critters",
-        classes=ClassTable(
-            names=tuple(names),
-            vectors=attribute_matrix(),
-            semantics_source="attributes",
-            attribute_names=ATTRIBUTE_NAMES,
-            taxonomy=tuple((species.order, species.family) for species in SPECIES),
-            taxonomy_ranks=("order", "family"),
-        ),
+        classes=critters_classes(),
         inputs=CritterImages(),
         labels=labels,
         splits={

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from zerokin.data.dataset import Dataset, InvalidDataset
 from zerokin.data.images import FolderImages, list_folder
 from zerokin.data.provenance import Provenance, SourceFile
+from zerokin.data.readers.labels_csv import LABELS, read_labels_csv
 from zerokin.data.readers.own_classes import OwnClasses
 from zerokin.data.readers.split_files import drawn_folds
 from zerokin.data.splits import Split
@@ -30,7 +31,8 @@ def read_folder(source: str, folder: Path) -> Dataset:
     columns with numbers, or a ``description`` column, or both; columns ``order``, ``family`` and
     ``genus`` are a taxonomy. Commas separate its values, or semicolons or tabs. Images of seen
     classes train. Images of unseen classes, and all in ``DIR/test/CLASS/``, are for testing
-    alone.
+    alone. With ``DIR/labels.csv`` images have several labels: see
+    `zerokin.data.readers.labels_csv`.
     """
     existing(folder, "folder", "it should hold a sub-folder of images per class and classes.csv")
     sheet = folder / "classes.csv"
@@ -39,6 +41,8 @@ def read_folder(source: str, folder: Path) -> Dataset:
             f"no classes.csv in {folder}: write one with the columns name, role (seen or unseen), "
             f"and attribute columns or a description (`zerokin init folder={folder}` starts it)"
         )
+    if (folder / LABELS).exists():
+        return read_labels_csv(source, folder)
     table = OwnClasses(sheet)
     samples = _find_samples(folder, table)
     if table.problems:

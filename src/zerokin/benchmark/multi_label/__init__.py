@@ -1,0 +1,1 @@
+"""Several labels a sample, measured: settings, peers and the comparison with them."""

@@ -1,0 +1,1 @@
+"""Recognition of several labels a sample, by its regions."""

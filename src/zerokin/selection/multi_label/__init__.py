@@ -1,0 +1,1 @@
+"""Hyper-parameters for several labels a sample, chosen on class folds."""
