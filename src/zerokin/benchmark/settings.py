@@ -132,9 +132,9 @@ class Evaluation:
         features, truth = self.whole.unseen
         scores = scorer(features)
         if setting == "generalized":
-            seen = self.whole.seen
+            held_out = self.whole.seen
             curve = SeenUnseenCurve.from_scores(
-                scorer(seen.features), seen.truth, scores, truth, dataset.split.unseen
+                scorer(held_out.features), held_out.truth, scores, truth, dataset.split.unseen
             )
             seen, unseen, harmonic = curve.at(seen_penalty)
             return {
