@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.linear_models import fit_linear_models
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
@@ -62,18 +61,13 @@ def softmax_regression(
     training: TrainingSet, ridge: float, *, tol: float = 1e-3
 ) -> tuple[Array, Array]:
     """Return W (d_f, p) and b (p,) of a softmax regression over the seen classes."""
-    rows = np.arange(len(training.labels))
+    import torch
 
-    def gradient(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=1, keepdims=True)
-        scores[rows, training.labels] -= 1
-        return scores
-
+    labels = torch.from_numpy(training.labels)
+    truth = torch.nn.functional.one_hot(labels, len(training.S)).float()
     return fit_linear_models(
         training,
-        gradient,
+        lambda scores: torch.softmax(scores, dim=1) - truth,
         len(training.S),
         curvature=0.5,
         ridge=ridge,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.linear_models import fit_linear_models
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
@@ -38,15 +37,17 @@ class DAP(Peer):
     ridge: RidgeWeight = 1.0
 
     def learn(self, training: TrainingSet) -> None:
+        import torch
+
         self.threshold_ = training.S.mean(axis=0)
         attributes = np.greater(training.S, self.threshold_).astype(np.float32)
         self.prior_ = attributes.mean(axis=0, dtype=np.float64)
         # An attribute that all seen classes have, or none, cannot be learned: it counts nothing.
         self.told_ = (self.prior_ > 0) & (self.prior_ < 1)
-        truth = attributes[training.labels][:, self.told_]
+        truth = torch.from_numpy(attributes[training.labels][:, self.told_])
         self.W_, self.b_ = fit_linear_models(
             training,
-            lambda scores: sigmoid(scores) - truth,
+            lambda scores: torch.sigmoid(scores) - truth,
             truth.shape[1],
             curvature=0.25,
             ridge=self.ridge,
@@ -60,18 +61,3 @@ class DAP(Peer):
         absent = -np.logaddexp(0, logits) - np.log1p(-prior)
         scores: Array = present @ attributes.T + absent @ ~attributes.T
         return scores
-
-
-def sigmoid(logits: NDArray[Any]) -> NDArray[Any]:
-    """Return 1 / (1 + exp(−x)) in the place of logits.
-
-    Examples
-    --------
-    >>> sigmoid(np.array([0.0, 1000.0, -1000.0]))
-    array([0.5, 1. , 0. ])
-    """
-    with np.errstate(over="ignore"):
-        np.exp(np.negative(logits, out=logits), out=logits)
-    logits += 1
-    np.reciprocal(logits, out=logits)
-    return logits

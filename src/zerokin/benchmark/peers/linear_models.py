@@ -13,16 +13,23 @@ ridge, no longer depends on W.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zerokin.benchmark.peers.training_set import Array, Samples, TrainingSet, symmetric_spectrum
+from zerokin.benchmark.peers.training_set import (
+    Array,
+    Samples,
+    TrainingSet,
+    symmetric_spectrum,
+)
 
-Single = NDArray[np.float32]
-Gradient = Callable[[Single], Single]
-"""Scores (N, k) → gradient of the summed loss with respect to them (N, k), maybe in their place."""
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    # Scores (N, k) → gradient of the summed loss with respect to them (N, k).
+    Gradient = Callable[[Tensor], Tensor]
 
 
 def fit_linear_models(
@@ -54,47 +61,48 @@ def fit_linear_models(
     tol
         Stop when a gradient has become this much shorter than the first one.
     """
+    import torch
+
     samples = training.samples
     eigenvalues, U = samples.once("centered spectrum", lambda: _centered_spectrum(samples))
     mean = samples.F.mean(axis=0, dtype=np.float64)
-    lengths = (curvature * eigenvalues + ridge) ** -0.5
+    lengths = torch.from_numpy((curvature * eigenvalues + ridge) ** -0.5)
     rotated = samples.once("centered features", lambda: _rotated(samples.F, mean, U))
-    X = rotated * lengths.astype(np.float32)
-    decay = (ridge * lengths**2).astype(np.float32)[:, None]
+    X = rotated * lengths.float()
+    decay = (ridge * lengths**2).float()[:, None]
 
-    bias_step = np.float32(1 / (curvature * len(X)))
-    V = previous = np.zeros((X.shape[1], n_models), np.float32)
-    b = previous_b = np.zeros(n_models, np.float32)
+    bias_step = 1 / (curvature * len(X))
+    V = previous = torch.zeros(X.shape[1], n_models)
+    b = previous_b = torch.zeros(n_models)
     momentum, first = 1.0, 0.0
     for _ in range(max_iter):
-        scores = X @ V
-        scores += b
-        residual = gradient(scores)
-        slope = X.T @ residual
-        slope += decay * V
-        size = float(np.linalg.norm(slope))
+        residual = gradient(X @ V + b)
+        slope = X.T @ residual + decay * V
+        size = float(slope.norm())
         first = first or size
-        stepped, stepped_b = V - slope, b - bias_step * residual.sum(axis=0)
+        stepped, stepped_b = V - slope, b - bias_step * residual.sum(dim=0)
         if size <= tol * first:
             previous, previous_b = stepped, stepped_b
             break
-        moved, moved_b = stepped - previous, stepped_b - previous_b
         # Momentum that points uphill is dropped (O'Donoghue & Candès, 2015).
-        if float(np.vdot(slope, moved)) > 0:
+        if float((slope * (stepped - previous)).sum()) > 0:
             momentum = 1.0
         following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
-        carry = np.float32((momentum - 1) / following)
-        V, b = stepped + carry * moved, stepped_b + carry * moved_b
+        carry = (momentum - 1) / following
+        V, b = stepped + carry * (stepped - previous), stepped_b + carry * (stepped_b - previous_b)
         previous, previous_b, momentum = stepped, stepped_b, following
-    W = U @ (lengths[:, None] * previous)
-    return W, previous_b - mean @ W
+    W = U @ (lengths[:, None] * previous.double()).numpy()
+    return W, previous_b.double().numpy() - mean @ W
 
 
 def _centered_spectrum(samples: Samples) -> tuple[Array, Array]:
     total = samples.class_sums.sum(axis=0)
-    return symmetric_spectrum(samples.gram - np.outer(total, total) / len(samples.F))
+    scatter = samples.gram - np.outer(total, total) / len(samples.F)
+    return symmetric_spectrum(scatter)
 
 
-def _rotated(F: Array, mean: Array, U: Array) -> Single:
-    rotated: NDArray[Any] = (F - mean.astype(F.dtype)) @ U.astype(F.dtype)
-    return rotated.astype(np.float32, copy=False)
+def _rotated(F: Array, mean: Array, U: Array) -> Tensor:
+    import torch
+
+    rotated: Tensor = torch.from_numpy((F - mean.astype(F.dtype)) @ U.astype(F.dtype)).float()
+    return rotated

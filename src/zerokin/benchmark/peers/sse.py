@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BATCH = 64
-CLASSES = 4
-"""Of which products with a batch fit into a core's cache."""
 
 
 @dataclass
@@ -114,27 +112,14 @@ def margin_gradients(
     """Return the gradients of a batch's mean loss, without decay, for w (d,) and V (p, d)."""
     import torch
 
-    scores = mixed_scores(f, w, V)
+    mixed = torch.minimum(f, V[:, None])  # (p, B, d)
+    scores = (mixed @ w).T / len(w)
     short = margins[labels] + scores - scores.gather(1, labels[:, None])
     violated = (short > 0).to(scores.dtype).scatter(1, labels[:, None], 0.0)
     weights = against_right(violated, labels).T / (violated.numel() * len(w))  # (p, B)
-    of_w, of_V = torch.zeros_like(w), torch.empty_like(V)
-    at = 0
-    for some, weight in zip(torch.split(V, CLASSES), torch.split(weights, CLASSES), strict=True):
-        mixed = torch.minimum(f, some[:, None])  # (classes, B, d)
-        of_w += weight.reshape(-1) @ mixed.reshape(-1, len(w))
-        below = (some[:, None] < f).to(V.dtype)  # where the threshold is what counts
-        of_V[at : at + len(some)] = (weight[:, None] @ below)[:, 0] * w
-        at += len(some)
-    return of_w, of_V
-
-
-def mixed_scores(f: Tensor, w: Tensor, V: Tensor) -> Tensor:
-    """Return w·ψ_r(f) / d of samples (B, d) for seen classes, (B, p), a few classes at a time."""
-    import torch
-
-    parts = [torch.minimum(f, some[:, None]) @ w for some in torch.split(V, CLASSES)]
-    return torch.cat(parts).T / len(w)
+    of_w = weights.reshape(-1) @ mixed.reshape(-1, len(w))
+    below = (V[:, None] < f).to(V.dtype)  # where the threshold is what counts
+    return of_w, (weights[:, None] @ below)[:, 0] * w
 
 
 def seen_scores(F: Array, w: Array, V: Array) -> Array:
@@ -143,6 +128,7 @@ def seen_scores(F: Array, w: Array, V: Array) -> Array:
 
     entries = torch.from_numpy(F * F.shape[1] ** 0.5).float()
     weights, thresholds = torch.from_numpy(w).float(), torch.from_numpy(V).float()
-    scores = [mixed_scores(f, weights, thresholds) for f in torch.split(entries, BATCH)]
+    rows = torch.split(entries, BATCH)
+    scores = [(torch.minimum(f, thresholds[:, None]) @ weights).T / len(w) for f in rows]
     found: Array = torch.cat(scores).double().numpy()
     return found

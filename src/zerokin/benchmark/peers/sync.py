@@ -77,11 +77,13 @@ class SynC(Peer):
 
 def one_vs_others(training: TrainingSet, lam: float) -> tuple[Array, Array]:
     """Return W (d_f, p) and b (p,) of squared-hinge machines, one class against the others."""
-    signs = np.full((len(training.labels), len(training.S)), -1, np.float32)
-    signs[np.arange(len(signs)), training.labels] = 1
+    import torch
+
+    labels = torch.from_numpy(training.labels)
+    signs = 2 * torch.nn.functional.one_hot(labels, len(training.S)).float() - 1
     return fit_linear_models(
         training,
-        lambda scores: -2 * signs * (1 - signs * scores).clip(min=0),
+        lambda scores: -2 * signs * (1 - signs * scores).clamp(min=0),
         len(training.S),
         curvature=2.0,
         ridge=lam,
