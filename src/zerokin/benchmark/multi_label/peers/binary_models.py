@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from zerokin.benchmark.multi_label.peers.peer import LabelTraining
-from zerokin.benchmark.peers.dap import sigmoid
 from zerokin.benchmark.peers.linear_models import fit_linear_models
 from zerokin.benchmark.peers.training_set import Array
 
@@ -20,12 +17,14 @@ def binary_models(training: LabelTraining, ridge: float) -> tuple[Array, Array]:
     ridge
         Weight of ‖W‖²/2 beside the summed cross-entropy.
     """
-    truth = training.Y.astype(np.float32)
+    import torch
+
+    truth = torch.from_numpy(training.Y).float()
     return training.once(
         ("binary", ridge),
         lambda: fit_linear_models(
             training.for_linear_models,
-            lambda scores: sigmoid(scores) - truth,
+            lambda scores: torch.sigmoid(scores) - truth,
             truth.shape[1],
             curvature=0.25,
             ridge=ridge,
