@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = [*(ROOT / "src").rglob("*.py"), *ROOT.glob("benchmarks/*.py"), *ROOT.glob("docs/*.py")]
 TEXT_METHODS = {"open", "read_text", "write_text"}
 NOT_TEXT = {"os", "Image", "tarfile", "tar", "archive", "inputs", "gzip", "request", "webbrowser"}
-NOT_TEXT |= {"given", "rows"}  # feature files
+NOT_TEXT |= {"given", "rows", "shard"}  # feature files
 """Whose ``open`` opens something else than text."""
 
 # Bare servers have this locale; Python would otherwise take UTF-8 there.

@@ -74,6 +74,9 @@ def test_f1_by_hand():
     found = precision_recall_f1(truth, told)
     np.testing.assert_allclose(found, [200 / 3, 200 / 3, 200 / 3])
     assert precision_recall_f1(truth, np.zeros((2, 3))).f1 == 0
+    # A class that one sample has counts in the mean over classes; one that none has does not.
+    found = precision_recall_f1(truth, told, average="macro")
+    np.testing.assert_allclose(found, [100, 75, (100 + 200 / 3) / 2])
 
 
 @pytest.mark.parametrize(

@@ -319,7 +319,7 @@ def _client(place: Path) -> Any:
     service = Service(place, device="cpu")
     bodies, uploads = BodyReader(service.limits, place), UploadStore(place, service.limits)
     add_api(app, service, bodies)
-    app.add_middleware(Guard, hosts=None, password=None, bodies=bodies, uploads=uploads)
+    app.add_middleware(Guard, hosts=None, password=None, bodies=bodies, uploads=uploads, ranges={})
     client = TestClient(app, base_url="http://localhost")
     return client.__enter__()  # one event loop for all requests
 

@@ -152,7 +152,6 @@ def fit(
     else:
         if network and (backbone is not None or weights is not None):
             raise InvalidInput("--network says which networks: leave out --backbone and --weights")
-        dataset, notes = decodable(dataset, skip_damaged=skip_damaged)
         settings = {
             "weights": weights,
             "mode": mode.value if finetune and mode else None,
@@ -165,6 +164,7 @@ def fit(
             for name in names
         ]
         options["learner"] = learners if len(learners) > 1 else learners[0]
+        dataset, notes = decodable(dataset, skip_damaged=skip_damaged)
         options |= {"finetune": finetune, "fold_networks": fold_networks}
     if grouping is not None:
         from zerokin.hierarchy.from_dataset import build_hierarchy
@@ -227,7 +227,7 @@ def network_settings(
     """Return what `fit_recognizer` takes: a file's settings on top of the options given."""
     from zerokin.features.network_config import read_network
     from zerokin.features.network_settings import NetworkSettings
-    from zerokin.features.networks.backbones import preset_fitting
+    from zerokin.features.networks.backbones import check_backbone, preset_fitting
     from zerokin.features.networks.presets import PRESETS, best_at_hand, describe_best
 
     plan = read_network(config)
@@ -247,6 +247,7 @@ def network_settings(
     backbone = made.get("backbone", NetworkSettings.backbone)
     if "weights" not in made and backbone not in PRESETS:
         made["weights"] = chosen_weights(backbone, None, finetune=finetune)
+    check_backbone(backbone, made.get("weights"))
     return {**made, "recipe": {**_given(recipe), **plan.recipe}}
 
 

@@ -121,9 +121,9 @@ def find_neighbors(
     k = min(int(n_neighbors), samples - 1)
     if k < 1:
         return Neighbors(np.empty((samples, 0), np.intp), np.empty((samples, 0)), 1.0)
-    size = samples * width * F.dtype.itemsize
-    plan = SearchPlan(max(1, min(SCORE_BYTES, max(size, 2**24)) // (4 * samples)), unit=True)
-    if budget is not None:
+    if budget is None:
+        plan = _usual_plan(samples, samples * width * F.dtype.itemsize)
+    else:
         problem = Problem(samples, width, F.dtype.itemsize, bytes_in_memory(F), k)
         plan = plan_search(problem, budget, sought(k))
     arrays = arrays_for(device)
@@ -139,6 +139,11 @@ def find_neighbors(
         ]
     near, similarity = zip(*found, strict=True)
     return Neighbors(np.concatenate(near), np.concatenate(similarity), 1.0)
+
+
+def _usual_plan(samples: int, size: int) -> SearchPlan:
+    """Return how many rows to compare at a time where memory is not bounded: like F in size."""
+    return SearchPlan(max(1, min(SCORE_BYTES, max(size, 2**24)) // (4 * samples)), unit=True)
 
 
 def _is_approximate(search: Search, samples: int, device: str, plan: SearchPlan) -> bool:
