@@ -18,6 +18,7 @@ from zerokin.metrics import (
     top1,
 )
 from zerokin.metrics.half_width import half_width95
+from zerokin.metrics.seen_unseen_curve import named_classes
 
 
 def drawn(seed):
@@ -167,3 +168,11 @@ def test_the_half_width_is_that_of_the_t_interval():
         low, high = stats.t.interval(0.95, n - 1, loc=np.mean(values), scale=stats.sem(values))
         assert half_width95(values) == pytest.approx((high - low) / 2)
     assert half_width95([61.0]) == 0.0
+
+
+def test_named_classes_are_the_best_after_the_penalty():
+    rng = np.random.default_rng(8)
+    scores, unseen = rng.standard_normal((211, 17)), rng.random(17) < 0.4
+    for penalty in (-0.7, 0.0, 0.31, 9.0):
+        best = (scores - penalty * ~unseen).argmax(axis=1)
+        assert (named_classes(scores, unseen, penalty) == best).all()

@@ -74,9 +74,14 @@ def test_f1_by_hand():
     found = precision_recall_f1(truth, told)
     np.testing.assert_allclose(found, [200 / 3, 200 / 3, 200 / 3])
     assert precision_recall_f1(truth, np.zeros((2, 3))).f1 == 0
-    # A class that one sample has counts in the mean over classes; one that none has does not.
+
+
+def test_macro_averages_are_over_the_classes_that_some_sample_has():
+    truth = np.array([[1, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
+    told = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [0, 0, 1, 0]])
     found = precision_recall_f1(truth, told, average="macro")
-    np.testing.assert_allclose(found, [100, 75, (100 + 200 / 3) / 2])
+    by_hand = [(1 / 2, 1, 2 / 3), (1 / 2, 1 / 2, 1 / 2), (1, 2 / 3, 4 / 5)]
+    np.testing.assert_allclose(found, 100 * np.mean(by_hand, axis=0))
 
 
 @pytest.mark.parametrize(

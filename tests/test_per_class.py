@@ -15,7 +15,6 @@ from zerokin.benchmark.per_class import per_class_accuracies, superclass_confusi
 from zerokin.benchmark.settings import Evaluation
 from zerokin.data import load_dataset
 from zerokin.errors import InvalidInput
-from zerokin.metrics.seen_unseen_curve import named_classes
 from zerokin.report.page import html_page
 from zerokin.report.results_file import read_results
 
@@ -60,14 +59,6 @@ def test_confusions_are_those_of_superclasses(critters):
             assert told["counts"].get(true, {}).get(other, 0) == matrix[i, j]
     assert len(names) <= 20
     assert 0 not in [count for one in told["counts"].values() for count in one.values()]
-
-
-def test_named_classes_are_the_best_after_the_penalty():
-    rng = np.random.default_rng(8)
-    scores, unseen = rng.standard_normal((211, 17)), rng.random(17) < 0.4
-    for penalty in (-0.7, 0.0, 0.31, 9.0):
-        best = (scores - penalty * ~unseen).argmax(axis=1)
-        assert (named_classes(scores, unseen, penalty) == best).all()
 
 
 def test_rows_tell_classes_when_asked_and_their_means_are_the_rows_own():
