@@ -41,7 +41,14 @@ HEADS = ("hierarchy_head", "semantic_head", "lstm_cell", "losses")
 
 ROOMS = {
     "projection": Room(
-        ("projection",), ("projection_graph", "projection_learner", "projection_solvers")
+        ("projection",),
+        (
+            "projection_graph",
+            "projection_learner",
+            "projection_solvers",
+            "memory_budget",
+            "approximate_neighbors",
+        ),
     ),
     "hierarchy": Room(
         ("hierarchy",),
@@ -55,7 +62,7 @@ ROOMS = {
             "hierarchy_clustering",
         ),
     ),
-    "metrics": Room(("metrics",), ("metrics",)),
+    "metrics": Room(("metrics",), ("metrics", "metrics_multi_label")),
     "networks": Room(
         tuple(f"features/networks/{name}.py" for name in HEADS),
         ("networks_chain", "networks_losses", "networks_semantic_head", "networks_joint"),
@@ -75,9 +82,22 @@ ROOMS = {
             "finite_scores",
             "few_shot_classifier",
             "hierarchy_alignment",
+            "class_by_example",
+            "large_class_counts",
+            "multi_label_classifier",
+            "prototype_network",
         ),
     ),
     "selection": Room(
-        ("selection",), ("selection", "fitting", "evaluation", "ours_in_harness", "paper_method")
+        ("selection",),
+        (
+            "selection",
+            "fitting",
+            "evaluation",
+            "ours_in_harness",
+            "paper_method",
+            "few_classes",
+            "multi_label_harness",
+        ),
     ),
 }
