@@ -326,6 +326,10 @@ def test_what_is_odd_about_a_new_class_is_said_and_the_class_added(zerokin, bund
     ("arguments", "line"),
     [
         (["--backbone", "conv4"], "conv4 without weights knows nothing"),
+        (
+            ["--network", "lite9", "--network", "lite0"],
+            "unknown backbone 'lite9'; did you mean 'lite",
+        ),
         (["--backbone", "conv5", "--fine-tune"], "unknown backbone 'conv5'; did you mean 'conv4'?"),
         (["--out", "{other}"], "holds something else than a bundle"),
         (["--config", "network.yaml"], "--config says how a network is trained: add --fine-tune"),

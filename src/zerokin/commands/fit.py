@@ -245,9 +245,9 @@ def network_settings(
         made["backbone"] = best_at_hand()
         out.print(describe_best(made["backbone"]), soft_wrap=True)
     backbone = made.get("backbone", NetworkSettings.backbone)
+    check_backbone(backbone, made.get("weights"))
     if "weights" not in made and backbone not in PRESETS:
         made["weights"] = chosen_weights(backbone, None, finetune=finetune)
-    check_backbone(backbone, made.get("weights"))
     return {**made, "recipe": {**_given(recipe), **plan.recipe}}
 
 
