@@ -19,7 +19,7 @@ from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.errors import InvalidInput
 from zerokin.metrics.multi_label import mean_average_precision, precision_recall_f1_at_k
 from zerokin.selection.multi_label.method import LabeledData, MultiLabelMethod
-from zerokin.selection.multi_label.search import LabelFoldSearch, lowered, test_samples
+from zerokin.selection.multi_label.search import LabelFoldSearch, held_out_samples, lowered
 from zerokin.selection.staged_search import Goal, Selection
 
 AT_K = (3, 5)
@@ -66,7 +66,7 @@ class LabelEvaluation:
         data = LabeledData.from_dataset(self.dataset, self.random_state)
         scorer = next(iter(self.method.fit_many(data, [chosen.best.params])))
         fitted = time.perf_counter()
-        regions, truth = test_samples(self.dataset)
+        regions, truth = held_out_samples(self.dataset)
         penalty = chosen.best.seen_penalty
         row = self._row(setting, chosen)
         row.metrics = label_metrics(

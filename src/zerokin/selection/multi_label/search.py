@@ -96,11 +96,11 @@ class LabelFold:
 
     def __init__(self, dataset: MultiLabelDataset, random_state: int) -> None:
         self.training = LabeledData.from_dataset(dataset, random_state)
-        self.regions, self.truth = test_samples(dataset)
+        self.regions, self.truth = held_out_samples(dataset)
         self.unseen = dataset.split.unseen
 
 
-def test_samples(dataset: MultiLabelDataset) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def held_out_samples(dataset: MultiLabelDataset) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return regions and labels of all test samples, those with seen labels alone first."""
     samples = np.concatenate([dataset.split.test_seen, dataset.split.test_unseen])
     return regions_of(dataset, samples), dataset.evaluation_label_matrix(samples)
