@@ -56,6 +56,13 @@ class FeatureType(StrEnum):
     float32 = "float32"
 
 
+class PrecisionName(StrEnum):
+    """Type of number that a network computes with."""
+
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+
+
 class ResizeModeName(StrEnum):
     """How images become squares."""
 
@@ -139,6 +146,10 @@ def extract(
     form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
     dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    precision: Annotated[
+        PrecisionName | None,
+        typer.Option(help="what the network computes with; by default bfloat16 on GPUs alone"),
+    ] = None,
     batch: Annotated[int | None, typer.Option(help="images at a time")] = None,
     semantics: Semantics = None,
 ) -> None:
@@ -164,6 +175,7 @@ def extract(
         regions=regions,
         batch_size=batch,
         device=device,
+        precision=None if precision is None else precision.value,
     )
     if form == FeatureFormat.xlsa17:
         extract_xlsa17(extractor, dataset, target)

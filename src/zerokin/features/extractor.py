@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -14,7 +14,7 @@ from zerokin._version import __version__
 from zerokin.aliases import NETWORK, accept_old_names
 from zerokin.compute.device import chosen_device
 from zerokin.data.resizing import ResizeMode, check_resize_mode
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.networks import FeatureNetwork, create_backbone
@@ -23,6 +23,7 @@ from zerokin.features.networks.backbones import preset_fitting
 from zerokin.features.networks.presets import expand_preset, preset_of
 from zerokin.features.reading import (
     MOST_CROPS,
+    Precision,
     View,
     reading_parts,
     reading_precision,
@@ -117,7 +118,9 @@ class Extractor:
             # The last digits may depend on these.
             "batch_size": self.view.batch_size,
             "device": self.device.type,
-            "precision": str(reading_precision(self.device)).removeprefix("torch."),
+            "precision": str(reading_precision(self.device, self.view.precision)).removeprefix(
+                "torch."
+            ),
         }
 
 
@@ -136,6 +139,7 @@ def open_extractor(
     regions: int = 0,
     batch_size: int | None = None,
     device: str | None = None,
+    precision: Precision | None = None,
 ) -> Extractor:
     """Make an extractor from names and files.
 
@@ -153,6 +157,10 @@ def open_extractor(
         for several labels an image; 0 reads whole images.
     device
         ``"cpu"`` or ``"cuda"``; by default a GPU if there is one.
+    precision
+        ``"float32"`` or ``"bfloat16"``: what the network computes with. By default bfloat16 on GPUs
+        that have it, float32 elsewhere. CPUs with bfloat16 arithmetic read transformers two to
+        three times as fast with it, and a little less exactly.
 
     Examples
     --------
@@ -188,6 +196,7 @@ def open_extractor(
         batch_size=own.batch_size if batch_size is None else batch_size,
         tta_crops=own.tta_crops if tta_crops is None else tta_crops,
         tta_crop_seed=own.tta_crop_seed if tta_crop_seed is None else tta_crop_seed,
+        precision=precision,
         regions=regions,
     )
     return Extractor.from_network(network, view=view, resize_mode=resize_mode, weights=source)
@@ -237,6 +246,11 @@ def _check_view(view: View, network: AnyNetwork) -> None:
             raise InvalidInput(
                 f"{backbone.name} gives no features of regions: choose another backbone"
             )
+    if view.precision is not None and view.precision not in get_args(Precision):
+        hint = did_you_mean(str(view.precision), get_args(Precision))
+        raise InvalidInput(
+            f"precision must be float32 or bfloat16: got {shown(view.precision)}{hint}"
+        )
     for name in ("image_size", "batch_size"):
         if getattr(view, name) < 1:
             raise InvalidInput(f"{name} must be at least 1: got {getattr(view, name)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zerokin.aliases import NETWORK, accept_old_names
+from zerokin.features.cpu_precision import linear_in_bfloat16
 from zerokin.features.cpu_reading import fuse_bn, on_all_cores
 from zerokin.features.input.augmentation import (
     Augmentation,
@@ -27,6 +28,9 @@ from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.progress import track
+
+Precision = Literal["float32", "bfloat16"]
+"""Types of number that a network computes with; features are stored in float32 or float16."""
 
 CROPS = Augmentation(area=(0.4, 0.9), mirror=False)
 """Of which those are drawn that reading shows beside the whole image."""
@@ -46,6 +50,8 @@ class View(NamedTuple):
     """average with so many crops, the same of every image"""
     tta_crop_seed: int | None = None
     """average over ``tta_crops`` random crops alone, others of every image, by this seed"""
+    precision: Precision | None = None
+    """type of number to compute with; None: bfloat16 on GPUs that have it, float32 elsewhere"""
     regions: int = 0
     """read a grid of so many regions a side, in place of whole images; 0: whole images"""
 
@@ -128,22 +134,39 @@ def reading_parts(network: FeatureNetwork | Backbone) -> tuple[Backbone, Semanti
     return network.backbone, head if isinstance(head, SemanticHead) else None
 
 
-def reading_precision(device: torch.device) -> torch.dtype:
-    """Return the type of number that a backbone computes with on a device."""
+def reading_precision(device: torch.device, precision: Precision | None = None) -> torch.dtype:
+    """Return the type of number that a backbone computes with on a device.
+
+    Parameters
+    ----------
+    device
+        Where it computes.
+    precision
+        What was asked for; None: bfloat16 on GPUs that have it, float32 elsewhere, so that what a
+        CPU reads does not depend on the CPU.
+    """
+    if precision is not None:
+        return torch.bfloat16 if precision == "bfloat16" else torch.float32
     fast = device.type == "cuda" and torch.cuda.is_bf16_supported()
     return torch.bfloat16 if fast else torch.float32
 
 
 def _read(network: FeatureNetwork | Backbone, images: Tensor, view: View) -> Reading:
     backbone, head = reading_parts(network)
+    precision = reading_precision(images.device, view.precision)
     if images.device.type != "cpu":
-        views = [_estimated(backbone, head, shown, view.regions) for shown in _views(images, view)]
+        views = [
+            _estimated(backbone, head, shown, view.regions, precision)
+            for shown in _views(images, view)
+        ]
         return _averaged(views, view)
     fast = fuse_bn(backbone)
+    if precision == torch.bfloat16:
+        fast = linear_in_bfloat16(fast)
     apart = (images[i : i + 1] for i in range(len(images)))
     shown = on_all_cores(lambda image: _views(image, view), apart)
     several = on_all_cores(
-        lambda one: _estimated(fast, head, one, view.regions), chain.from_iterable(shown)
+        lambda one: _estimated(fast, head, one, view.regions, precision), chain.from_iterable(shown)
     )
     each = len(several) // len(images)
     readings = [_averaged(several[i : i + each], view) for i in range(0, len(several), each)]
@@ -174,10 +197,14 @@ def _views(images: Tensor, view: View) -> list[Tensor]:
 
 @torch.no_grad()
 def _estimated(
-    backbone: Backbone, head: SemanticHead | None, shown: Tensor, regions: int
+    backbone: Backbone,
+    head: SemanticHead | None,
+    shown: Tensor,
+    regions: int,
+    precision: torch.dtype,
 ) -> Reading:
     """Return what one view of each image shows."""
-    fast = reading_precision(shown.device) == torch.bfloat16
+    fast = precision == torch.bfloat16
     with torch.autocast(shown.device.type, dtype=torch.bfloat16, enabled=fast):
         maps, features = backbone(shown)
     if regions:
