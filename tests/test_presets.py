@@ -112,7 +112,7 @@ def test_an_unknown_preset_is_refused_with_the_nearest_one():
         FeatureLearner("dinov2-small", weights="packaged")
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "cls+mean"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "cls+mean", "cls4+mean"])
 def test_pooling_is_that_of_plain_torch_on_drawn_images(tiny, pooling):
     backbone = create_backbone("tiny", pooling=pooling).eval()
     side = 16 * int(torch.randint(2, 6, ()))
@@ -129,8 +129,15 @@ def test_pooling_is_that_of_plain_torch_on_drawn_images(tiny, pooling):
         tokens = tokens + torch.cat(
             [model.pos_embed[:, :1], places.flatten(2).transpose(1, 2)], dim=1
         )
-        tokens = model.norm(model.blocks(tokens))
-        parts = {"cls": tokens[:, 0], "mean": tokens[:, 1:].mean(1)}
+        after = []
+        for block in model.blocks:
+            tokens = block(tokens)
+            after.append(model.norm(tokens))
+        parts = {
+            "cls": after[-1][:, 0],
+            "mean": after[-1][:, 1:].mean(1),
+            "cls4": torch.cat([one[:, 0] for one in after[-4:]], dim=1),
+        }
         expected = torch.cat([parts[part] for part in pooling.split("+")], dim=1)
         maps, features = backbone(images)
     torch.testing.assert_close(features, expected)
@@ -141,6 +148,8 @@ def test_pooling_is_that_of_plain_torch_on_drawn_images(tiny, pooling):
 def test_what_cannot_be_pooled_or_shown_is_refused(tiny):
     with pytest.raises(InvalidInput, match=r"pooling must be one of cls, mean, cls\+mean"):
         create_backbone("tiny", pooling="max")
+    with pytest.raises(InvalidInput, match="test_vit.* has fewer than 4 blocks"):
+        create_backbone("tiny", pooling="cls4+mean", depth=3)
     with pytest.raises(InvalidInput, match="tf_efficientnet_lite0 has no class token"):
         create_backbone("lite0", pooling="cls")
     with pytest.raises(InvalidInput, match=r"patches of 16 × 16 pixels: got input_size=50, try 48"):

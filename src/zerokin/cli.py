@@ -63,6 +63,15 @@ class PrecisionName(StrEnum):
     bfloat16 = "bfloat16"
 
 
+class PoolingName(StrEnum):
+    """Which tokens of a transformer become features."""
+
+    cls = "cls"
+    mean = "mean"
+    cls_mean = "cls+mean"
+    cls4_mean = "cls4+mean"
+
+
 class ResizeModeName(StrEnum):
     """How images become squares."""
 
@@ -124,6 +133,10 @@ def extract(
     resize_mode: Annotated[
         ResizeModeName | None, typer.Option(help="all of an image, or a centered square")
     ] = None,
+    pooling: Annotated[
+        PoolingName | None,
+        typer.Option(help="of a transformer: its class token, patch tokens or both"),
+    ] = None,
     zoom: Annotated[float | None, typer.Option(help="1.15 leaves out the rim")] = None,
     tta_flip: Annotated[
         bool | None,
@@ -168,6 +181,7 @@ def extract(
         model=model,
         image_size=image_size,
         resize_mode=None if resize_mode is None else resize_mode.value,
+        pooling=None if pooling is None else pooling.value,
         zoom=zoom,
         tta_flip=tta_flip,
         tta_crops=tta_crops,

@@ -21,6 +21,7 @@ from zerokin.features.networks import FeatureNetwork, create_backbone
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.backbones import preset_fitting
 from zerokin.features.networks.presets import expand_preset, preset_of
+from zerokin.features.networks.timm_backbones import Pooling
 from zerokin.features.reading import (
     MOST_CROPS,
     Precision,
@@ -95,8 +96,10 @@ class Extractor:
 
     def recipe(self) -> dict[str, Any]:
         """Say in plain words and numbers what the features depend on, the images aside."""
-        name, seed = reading_parts(self.network)[0].name, self.view.tta_crop_seed
-        preset = preset_of(name)
+        backbone, seed = reading_parts(self.network)[0], self.view.tta_crop_seed
+        name = backbone.name
+        preset, pooling = preset_of(name), getattr(backbone, "pooling", None)
+        own_pooling = pooling is None or (preset is not None and pooling == preset.pooling)
         # Of ImageNet-1k nothing is said: files of earlier versions stay those of the same recipe.
         apart = preset is not None and preset.weights != "packaged" and self.weights != "random"
         return {
@@ -109,6 +112,7 @@ class Extractor:
             "resize_mode": self.resize_mode,
             "cache_size": self.cache_size,
             "image_size": self.view.image_size,
+            **({} if own_pooling else {"pooling": pooling}),
             "zoom": float(self.view.zoom),
             "tta_flip": self.view.tta_flip,
             "tta_crops": self.view.tta_crops,
@@ -132,6 +136,7 @@ def open_extractor(
     model: str | PathLike[str] | None = None,
     image_size: int | None = None,
     resize_mode: ResizeMode | None = None,
+    pooling: Pooling | None = None,
     zoom: float | None = None,
     tta_flip: bool | None = None,
     tta_crops: int | None = None,
@@ -152,6 +157,9 @@ def open_extractor(
         Folder of a saved `FeatureLearner` instead.
     image_size, resize_mode, zoom, tta_flip, tta_crops, tta_crop_seed, batch_size
         How images are shown; by default as the network is meant to see them.
+    pooling
+        Of a transformer: which of its tokens become features, see `Pooling`. By default a preset's,
+        otherwise the model's own.
     regions
         Read a grid of so many regions a side off the feature maps (a transformer's patch tokens),
         for several labels an image; 0 reads whole images.
@@ -172,8 +180,10 @@ def open_extractor(
     source = None
     place = chosen_device(device)
     if model is not None:
-        if backbone is not None or weights is not None:
-            raise InvalidInput("a model brings its own backbone and weights: give no others")
+        if backbone is not None or weights is not None or pooling is not None:
+            raise InvalidInput(
+                "a model brings its own backbone, weights and pooling: give no others"
+            )
         network = FeatureLearner.load(model, device=place)
         network.network_.to(place)
     else:
@@ -185,7 +195,8 @@ def open_extractor(
         weights = chosen.get("weights", "packaged")
         resize_mode, tta_flip = chosen.get("resize_mode"), chosen.get("tta_flip")
         size = {} if image_size is None else {"input_size": image_size}
-        options = {**chosen.get("options", {}), **size}
+        tokens = {} if pooling is None else {"pooling": pooling}
+        options = {**chosen.get("options", {}), **size, **tokens}
         network = create_backbone(chosen["backbone"], weights=weights, **options).to(place)
         source = named(weights)
     own = own_view(network)

@@ -14,8 +14,14 @@ from zerokin.features.networks.backbone import Backbone, BackboneOutput, Normali
 # EfficientNet-Lite was trained on (255 x − 127) / 128, to which timm's 0.5 only comes near.
 EFFICIENTNET_LITE = Normalization(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 
-Pooling = Literal["cls", "mean", "cls+mean"]
-"""The class token of a transformer, the mean of its patch tokens, or both side by side."""
+Pooling = Literal["cls", "mean", "cls+mean", "cls4+mean"]
+"""The class token of a transformer, the mean of its patch tokens, or both side by side.
+
+``cls4`` are the class tokens of the last four blocks, the last block's last: with the mean of patch
+tokens what DINOv2's authors evaluate by linear classifiers (Oquab et al. 2023).
+"""
+
+LAST_BLOCKS = 4
 
 
 class TimmBackbone(Backbone):
@@ -34,15 +40,22 @@ class TimmBackbone(Backbone):
 
     def _extract(self, x: Tensor, *_shares: Tensor) -> BackboneOutput:
         model: Any = self.model
+        tokens: list[Tensor] = []
         try:
-            hidden = model.forward_features(x)
+            if self.pooling == "cls4+mean":
+                hidden, blocks = model.forward_intermediates(
+                    x, indices=LAST_BLOCKS, norm=True, return_prefix_tokens=True
+                )
+                tokens = [prefix[:, 0] for _, prefix in blocks]
+            else:
+                hidden = model.forward_features(x)
         except AssertionError as error:  # how timm refuses a size
             raise InvalidInput(f"{self.name} (input_size={self.input_size}): {error}") from error
         maps = self._maps(hidden)
         if self.pooling is None:
             return BackboneOutput(maps, model.forward_head(hidden, pre_logits=True))
-        parts = {"cls": hidden[:, 0], "mean": maps.mean(dim=(2, 3))}
-        pooled = [parts[part] for part in self.pooling.split("+")]
+        parts = {"cls": [hidden[:, 0]], "cls4": tokens, "mean": [maps.mean(dim=(2, 3))]}
+        pooled = [vector for part in self.pooling.split("+") for vector in parts[part]]
         return BackboneOutput(maps, torch.cat(pooled, dim=1))
 
     def _maps(self, hidden: object) -> Tensor:
@@ -90,7 +103,7 @@ def timm_backbone(
     d_f = int(getattr(model, "head_hidden_size", None) or n_features)
     if pooling is not None:
         _check_pooling(timm_model, name, pooling)
-        d_f = n_features * len(pooling.split("+"))
+        d_f = n_features * (LAST_BLOCKS + 1 if pooling == "cls4+mean" else len(pooling.split("+")))
     backbone = TimmBackbone(
         name,
         model,
@@ -110,6 +123,8 @@ def _check_pooling(model: Any, name: str, pooling: str) -> None:
         raise InvalidInput(f"pooling must be one of {', '.join(known)}: got {shown(pooling)}{hint}")
     if getattr(model, "cls_token", None) is None:
         raise InvalidInput(f"{name} has no class token: leave out pooling")
+    if pooling == "cls4+mean" and len(getattr(model, "blocks", ())) < LAST_BLOCKS:
+        raise InvalidInput(f"{name} has fewer than {LAST_BLOCKS} blocks: choose another pooling")
 
 
 def resize(model: Any, name: str, input_size: int, native: int) -> None:
