@@ -148,7 +148,7 @@ def test_pooling_is_that_of_plain_torch_on_drawn_images(tiny, pooling):
 def test_what_cannot_be_pooled_or_shown_is_refused(tiny):
     with pytest.raises(InvalidInput, match=r"pooling must be one of cls, mean, cls\+mean"):
         create_backbone("tiny", pooling="max")
-    with pytest.raises(InvalidInput, match="test_vit.* has fewer than 4 blocks"):
+    with pytest.raises(InvalidInput, match=r"test_vit.* has fewer than 4 blocks"):
         create_backbone("tiny", pooling="cls4+mean", depth=3)
     with pytest.raises(InvalidInput, match="tf_efficientnet_lite0 has no class token"):
         create_backbone("lite0", pooling="cls")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from threading import Lock
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
@@ -47,6 +48,7 @@ def linear_in_bfloat16(backbone: Backbone) -> Backbone:
 @torch.no_grad()
 def _convert(backbone: Backbone) -> Backbone:
     copy = deepcopy(backbone).eval()
+    part: Any
     for part in copy.modules():
         if isinstance(part, nn.Linear):
             part.to(torch.bfloat16)
