@@ -112,7 +112,7 @@ def test_an_unknown_preset_is_refused_with_the_nearest_one():
         FeatureLearner("dinov2-small", weights="packaged")
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "cls+mean", "cls4+mean"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "cls+mean", "cls2", "cls4", "cls4+mean"])
 def test_pooling_is_that_of_plain_torch_on_drawn_images(tiny, pooling):
     backbone = create_backbone("tiny", pooling=pooling).eval()
     side = 16 * int(torch.randint(2, 6, ()))
@@ -136,6 +136,7 @@ def test_pooling_is_that_of_plain_torch_on_drawn_images(tiny, pooling):
         parts = {
             "cls": after[-1][:, 0],
             "mean": after[-1][:, 1:].mean(1),
+            "cls2": torch.cat([one[:, 0] for one in after[-2:]], dim=1),
             "cls4": torch.cat([one[:, 0] for one in after[-4:]], dim=1),
         }
         expected = torch.cat([parts[part] for part in pooling.split("+")], dim=1)

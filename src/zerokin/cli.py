@@ -69,6 +69,8 @@ class PoolingName(StrEnum):
     cls = "cls"
     mean = "mean"
     cls_mean = "cls+mean"
+    cls2 = "cls2"
+    cls4 = "cls4"
     cls4_mean = "cls4+mean"
 
 

@@ -50,8 +50,8 @@ def create_backbone(
     options
         Passed on: ``width``, ``dropout`` and ``drop_block`` of resnet12, ``dropout`` of wrn28-10,
         ``width`` and ``flatten`` of conv4, ``pooling`` of timm's transformers (``"cls"``,
-        ``"mean"``, ``"cls+mean"`` or ``"cls4+mean"``), and what a timm model takes, such as
-        ``drop_path_rate``.
+        ``"mean"``, ``"cls+mean"``, ``"cls2"``, ``"cls4"`` or ``"cls4+mean"``), and what a timm
+        model takes, such as ``drop_path_rate``.
 
     Returns
     -------

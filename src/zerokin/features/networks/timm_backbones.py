@@ -14,14 +14,15 @@ from zerokin.features.networks.backbone import Backbone, BackboneOutput, Normali
 # EfficientNet-Lite was trained on (255 x − 127) / 128, to which timm's 0.5 only comes near.
 EFFICIENTNET_LITE = Normalization(mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 
-Pooling = Literal["cls", "mean", "cls+mean", "cls4+mean"]
+Pooling = Literal["cls", "mean", "cls+mean", "cls2", "cls4", "cls4+mean"]
 """The class token of a transformer, the mean of its patch tokens, or both side by side.
 
-``cls4`` are the class tokens of the last four blocks, the last block's last: with the mean of patch
-tokens what DINOv2's authors evaluate by linear classifiers (Oquab et al. 2023).
+``cls2`` and ``cls4`` are the class tokens of the last two and four blocks, the last block's last;
+``cls4+mean`` is what DINOv2's authors evaluate by linear classifiers (Oquab et al. 2023).
 """
 
-LAST_BLOCKS = 4
+LAST_BLOCKS = {"cls": 1, "cls2": 2, "cls4": 4}
+"""Blocks whose class tokens a part of a pooling takes."""
 
 
 class TimmBackbone(Backbone):
@@ -42,9 +43,9 @@ class TimmBackbone(Backbone):
         model: Any = self.model
         tokens: list[Tensor] = []
         try:
-            if self.pooling == "cls4+mean":
+            if (count := _n_blocks(self.pooling)) > 1:
                 hidden, blocks = model.forward_intermediates(
-                    x, indices=LAST_BLOCKS, norm=True, return_prefix_tokens=True
+                    x, indices=count, norm=True, return_prefix_tokens=True
                 )
                 tokens = [prefix[:, 0] for _, prefix in blocks]
             else:
@@ -54,8 +55,9 @@ class TimmBackbone(Backbone):
         maps = self._maps(hidden)
         if self.pooling is None:
             return BackboneOutput(maps, model.forward_head(hidden, pre_logits=True))
-        parts = {"cls": [hidden[:, 0]], "cls4": tokens, "mean": [maps.mean(dim=(2, 3))]}
-        pooled = [vector for part in self.pooling.split("+") for vector in parts[part]]
+        pooled = tokens or ([hidden[:, 0]] if "cls" in self.pooling else [])
+        if "mean" in self.pooling:
+            pooled.append(maps.mean(dim=(2, 3)))
         return BackboneOutput(maps, torch.cat(pooled, dim=1))
 
     def _maps(self, hidden: object) -> Tensor:
@@ -103,7 +105,7 @@ def timm_backbone(
     d_f = int(getattr(model, "head_hidden_size", None) or n_features)
     if pooling is not None:
         _check_pooling(timm_model, name, pooling)
-        d_f = n_features * (LAST_BLOCKS + 1 if pooling == "cls4+mean" else len(pooling.split("+")))
+        d_f = n_features * (_n_blocks(pooling) + ("mean" in pooling))
     backbone = TimmBackbone(
         name,
         model,
@@ -123,8 +125,14 @@ def _check_pooling(model: Any, name: str, pooling: str) -> None:
         raise InvalidInput(f"pooling must be one of {', '.join(known)}: got {shown(pooling)}{hint}")
     if getattr(model, "cls_token", None) is None:
         raise InvalidInput(f"{name} has no class token: leave out pooling")
-    if pooling == "cls4+mean" and len(getattr(model, "blocks", ())) < LAST_BLOCKS:
-        raise InvalidInput(f"{name} has fewer than {LAST_BLOCKS} blocks: choose another pooling")
+    count = _n_blocks(pooling)
+    if count > 1 and len(getattr(model, "blocks", ())) < count:
+        raise InvalidInput(f"{name} has fewer than {count} blocks: choose another pooling")
+
+
+def _n_blocks(pooling: str | None) -> int:
+    """Count the blocks whose class tokens a pooling takes."""
+    return LAST_BLOCKS.get((pooling or "").partition("+")[0], 0)
 
 
 def resize(model: Any, name: str, input_size: int, native: int) -> None:
