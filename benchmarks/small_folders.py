@@ -69,12 +69,15 @@ class Network:
 
     def open(self, folder: Path, kept: Path, precision: str | None) -> dict[str, Dataset]:
         """Return CUB and Critters with features of this network; those of Critters are read."""
-        kind = "xlsa17" if self.cub.endswith(".mat") else "cub"
-        cub = zerokin.load_dataset(f"{kind}={folder}", features=str(folder / self.cub))
+        if self.cub.endswith(".mat"):
+            cub = zerokin.load_dataset(f"xlsa17={folder}", features=self.cub)
+        else:
+            cub = zerokin.load_dataset(f"cub={folder}", features=str(folder / self.cub))
         kept.mkdir(parents=True, exist_ok=True)
         critters = kept / f"critters-{self.name}.safetensors"
-        extractor = open_extractor(self.name, image_size=self.image_size, precision=precision)
-        extract_features(extractor, zerokin.load_dataset("critters"), critters)
+        if not critters.exists():
+            extractor = open_extractor(self.name, image_size=self.image_size, precision=precision)
+            extract_features(extractor, zerokin.load_dataset("critters"), critters)
         return {"critters": zerokin.load_dataset("critters", features=str(critters)), "cub": cub}
 
 

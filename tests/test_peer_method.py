@@ -133,9 +133,7 @@ def test_trials_share_factorizations_and_fits(name, monkeypatch):
     assert len(fits) in (n_points, n_points + 1)
 
 
-@pytest.mark.parametrize(
-    "name", ["ridge", "eszsl", "sae-f2s", "sae-s2f", "conse", "dap", "sync"]
-)
+@pytest.mark.parametrize("name", ["ridge", "eszsl", "sae-f2s", "sae-s2f", "conse", "dap", "sync"])
 def test_few_samples_of_many_features_give_the_same_scores_in_fewer_columns(name):
     rng = np.random.default_rng(len(name))
     labels = np.repeat(np.arange(2, 15), 2)

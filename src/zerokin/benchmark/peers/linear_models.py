@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.training_set import (
     Array,
-    Samples,
     TrainingSet,
     row_spectrum,
 )
