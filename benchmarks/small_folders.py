@@ -1,7 +1,7 @@
 r"""Small folders: ours beside its peers on many small problems drawn from CUB and Critters.
 
-    python benchmarks/small_folders.py xlsa17=DIR --network lite0=lite0.mat \
-        --network dinov2-small@112=dinov2-448.safetensors --folder DIR --json rows.json
+    python benchmarks/small_folders.py xlsa17=DIR --network lite0@128=lite0.mat \
+        --folder DIR --json rows.json
 
 A problem has 10, 20 or 40 seen and 4 to 10 unseen classes, all drawn by its number from the data
 set's *seen* classes, so that test classes take no part. Its 5 to 30 training images a class, its
@@ -9,17 +9,19 @@ class vectors (all attributes, 15 of them, or sentences about the class, encoded
 folds are the same for every method. Data sets, vectors, counts of classes and networks go by turns.
 
 ``--network NAME=FILE`` names a file of CUB's features in DIR. Those of Critters are read by the
-preset NAME, at the size behind ``@``, and kept in ``--folder``. ``--rare`` methods take long: they
-are measured on every ``--every``-th problem alone, and ours there with more seeds. Rows that the
-JSON file holds already are not measured again. Behind rows of problems stand means over groups.
+preset NAME, at the size behind ``@`` in the precision behind ``:``, and kept in ``--folder``. Rows
+that the JSON file holds already are not measured again. Behind rows of problems stand means over
+groups of problems, at the first seed, and the spread over seeds where there are several.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,7 @@ from zerokin.data.splits import Split
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.features.extraction import extract_features
 from zerokin.features.extractor import open_extractor
+from zerokin.features.reading import Precision
 from zerokin.files import replacing
 from zerokin.report.comparison import as_json
 
@@ -56,18 +59,19 @@ class Network:
 
     name: str
     image_size: int | None
+    precision: Precision | None
     cub: str
 
     @classmethod
     def parse(cls, text: str) -> Network:
-        """Read ``NAME=FILE`` or ``NAME@SIZE=FILE``."""
-        name, _, cub = text.partition("=")
-        name, _, size = name.partition("@")
-        if not cub or (size and not size.isdigit()):
-            raise InvalidInput(f"--network is NAME=FILE or NAME@SIZE=FILE: got {text!r}")
-        return cls(name, int(size) if size else None, cub)
+        """Read ``NAME=FILE``, with ``@SIZE`` and ``:PRECISION`` after the name or without."""
+        found = re.fullmatch(r"([^@:=]+)(?:@(\d+))?(?::(float32|bfloat16))?=(.+)", text)
+        if found is None:
+            raise InvalidInput(f"--network is NAME@SIZE:PRECISION=FILE or less: got {text!r}")
+        name, size, precision, cub = found.groups()
+        return cls(name, int(size) if size else None, precision, cub)
 
-    def open(self, folder: Path, kept: Path, precision: str | None) -> dict[str, Dataset]:
+    def open(self, folder: Path, kept: Path) -> dict[str, Dataset]:
         """Return CUB and Critters with features of this network; those of Critters are read."""
         if self.cub.endswith(".mat"):
             cub = zerokin.load_dataset(f"xlsa17={folder}", features=self.cub)
@@ -76,7 +80,9 @@ class Network:
         kept.mkdir(parents=True, exist_ok=True)
         critters = kept / f"critters-{self.name}.safetensors"
         if not critters.exists():
-            extractor = open_extractor(self.name, image_size=self.image_size, precision=precision)
+            extractor = open_extractor(
+                self.name, image_size=self.image_size, precision=self.precision
+            )
             extract_features(extractor, zerokin.load_dataset("critters"), critters)
         return {"critters": zerokin.load_dataset("critters", features=str(critters)), "cub": cub}
 
@@ -248,29 +254,19 @@ def groups_of(rows: Rows) -> dict[str, Rows]:
     return groups
 
 
-def summaries(rows: Rows, rare: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Return rows of means over the problems of every group, and of the spread over seeds.
-
-    Where some methods are rare there are means over all problems, without these methods, and means
-    over the problems that every method was measured on.
-    """
-    first = [row for row in rows if row["seed"] == min(one["seed"] for one in rows)]
-    often = [row for row in first if row["method"] not in rare]
-    yield from means(often, "small folders")
-    if len(often) < len(first):
-        yield from means(first, "few small folders")
+def summaries(rows: Rows) -> Iterator[dict[str, Any]]:
+    """Return rows of means over the problems of every group, and of the spread over seeds."""
+    first = min(row["seed"] for row in rows)
+    yield from means([row for row in rows if row["seed"] == first])
     for name, of in by(rows, "method").items():
-        draws = [
-            [one["metrics"]["harmonic_mean"] for one in found]
-            for found in by(of, "number").values()
-        ]
+        draws = [[one["metrics"]["harmonic_mean"] for one in on] for on in by(of, "split").values()]
         several = [float(np.std(one, ddof=1)) for one in draws if len(one) > 1]
         if several:
             spread = {"mean": float(np.mean(several)), "most": max(several)}
-            yield summary(name, "small folders, spread", {**spread, "problems": len(several)})
+            yield summary(name, "spread over seeds", {**spread, "problems": len(several)})
 
 
-def means(rows: Rows, name: str) -> Iterator[dict[str, Any]]:
+def means(rows: Rows) -> Iterator[dict[str, Any]]:
     """Return a row of means for every method and metric, over the problems that all share."""
     methods = by(rows, "method")
     shared = set.intersection(*({one["split"] for one in of} for of in methods.values()))
@@ -281,10 +277,11 @@ def means(rows: Rows, name: str) -> Iterator[dict[str, Any]]:
                 group: round(float(np.mean([one["metrics"][metric] for one in those])), 4)
                 for group, those in groups.items()
             }
-            yield summary(method, f"{name}, {measured}", {**found, "problems": len(shared)})
+            yield summary(method, f"small folders, {measured}", {**found, "problems": len(shared)})
 
 
 def summary(method: str, setting: str, metrics: dict[str, float]) -> dict[str, Any]:
+    """Return a row that stands for several problems."""
     return {
         "dataset": "CUB and Critters",
         "setting": setting,
@@ -323,35 +320,18 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("data", help="xlsa17=DIR, CUB's folder with the files of features")
     parser.add_argument("--network", action="append", required=True, help="NAME[@SIZE]=FILE")
     parser.add_argument("--folder", type=Path, required=True, help="keeps Critters' features")
-    parser.add_argument("--precision", help="that Critters are read with, as of extract")
-    parser.add_argument("--problems", type=int, default=72)
+    parser.add_argument("--problems", type=int, default=36)
     parser.add_argument("--first", type=int, default=0, help="number of the first problem")
     parser.add_argument("--methods", default=f"ours,{PEERS}")
-    parser.add_argument("--rare", default="", help="methods for every EVERY-th problem alone")
-    parser.add_argument("--every", type=int, default=6)
-    parser.add_argument("--seeds", default="0", help="further ones: ours, every EVERY-th problem")
+    parser.add_argument("--seeds", default="0")
     parser.add_argument("--json", type=Path, help="rows, which a second call adds to")
     return parser.parse_args(arguments)
-
-
-def planned(args: argparse.Namespace) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the number of each problem with a seed and the methods to measure."""
-    methods, rare = args.methods.split(","), [name for name in args.rare.split(",") if name]
-    first, *further = map(int, args.seeds.split(","))
-    for number in range(args.first, args.first + args.problems):
-        chosen = (number - args.first) % args.every == 0
-        yield number, first, methods + (rare if chosen else [])
-        if chosen:
-            yield from ((number, seed, ["ours"]) for seed in further)
 
 
 def main() -> None:
     args = parse()
     folder = Path(args.data.partition("=")[2])
-    networks = {
-        one.name: one.open(folder, args.folder, args.precision)
-        for one in map(Network.parse, args.network)
-    }
+    networks = {one.name: one.open(folder, args.folder) for one in map(Network.parse, args.network)}
     lent = {name: len(one.seen) for name, one in next(iter(networks.values())).items()}
     sentences = {name: sentences_about(one) for name, one in next(iter(networks.values())).items()}
     kept: list[dict[str, Any]] = []
@@ -359,7 +339,9 @@ def main() -> None:
         kept = json.loads(args.json.read_text(encoding="utf-8"))
     rows = [row for row in kept if "problem" in row]
     done = {(row["problem"]["number"], row["method"], row["seed"]) for row in rows}
-    for number, seed, methods in planned(args):
+    methods, seeds = args.methods.split(","), [int(seed) for seed in args.seeds.split(",")]
+    numbers = range(args.first, args.first + args.problems)
+    for number, seed in product(numbers, seeds):
         problem = Problem.numbered(number, lent, list(networks))
         wanted = [name for name in methods if (number, name, seed) not in done]
         if not wanted:
@@ -382,7 +364,7 @@ def main() -> None:
             )
             if args.json:
                 write_rows(rows, args.json)
-    means_of_groups = list(summaries(rows, args.rare.split(",")))
+    means_of_groups = list(summaries(rows))
     print("\n".join(told(means_of_groups)))
     if args.json:
         write_rows(rows + means_of_groups, args.json)
