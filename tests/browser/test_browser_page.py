@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import signal
 import urllib.request
 import zipfile
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from own_images import critters, images_of
 from served import bundle, running, test_images, zerokin
 from zerokin.recognizer import Recognizer
 
@@ -103,6 +106,37 @@ def test_a_class_is_added_recognised_and_forgotten(visit, served, screenshots):
     visit.page.click("#forget")
     visit.page.wait_for_selector("#added :text('is forgotten')")
     assert "my own critter" not in Recognizer.load(folder, device="cpu").classes.names
+
+
+def test_a_class_is_added_by_three_images_and_recognised_at_once(visit, served, tmp_path):
+    folder, files = served[1], []
+    for number, image in enumerate(images_of(int(critters().unseen[5]), 5)):
+        files.append(tmp_path / f"{number}.png")
+        image.save(files[-1])
+    visit.tab("New class")
+    visit.page.fill("#new-name textarea, #new-name input", "okapi")
+    visit.page.set_input_files("#new-examples input[type=file]", [str(f) for f in files[:3]])
+    visit.page.wait_for_selector("#new-examples :text('2.png')")
+    visit.page.click("#add")
+    visit.page.wait_for_selector("#added .zk-good")
+    assert "by 3 examples" in visit.page.inner_text("#added")
+    known = Recognizer.load(folder, device="cpu")
+    assert known.shots["okapi"] == 3
+    # The same prototype as from Python, so what is tested of that one holds here.
+    by_python = Recognizer.undo(shutil.copytree(folder, tmp_path / "model"), device="cpu")
+    by_python.add_class("okapi", images=[Image.open(f) for f in files[:3]])
+    np.testing.assert_allclose(
+        known.classifier.prototypes_, by_python.classifier.prototypes_, atol=1e-12
+    )
+    visit.tab("Image")
+    among_unseen(visit)
+    for file in (files[0], files[4]):
+        upload(visit, file)
+        expected = known.recognize(file, candidates="unseen")[0]
+        visit.page.wait_for_selector(f"#answer h2:text-is('{expected.best.name}')")
+        assert ranked(visit) == [one.name for one in expected.ranked]
+    assert known.recognize(files[0])[0].best.name == "okapi"
+    known.remove_class("okapi").save(folder)
 
 
 def test_the_hierarchy_is_drawn_and_searched(visit, screenshots):
