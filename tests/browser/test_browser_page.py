@@ -111,12 +111,13 @@ def test_a_class_is_added_recognised_and_forgotten(visit, served, screenshots):
 def test_a_class_is_added_by_three_images_and_recognised_at_once(visit, served, tmp_path):
     folder, files = served[1], []
     for number, image in enumerate(images_of(int(critters().unseen[5]), 5)):
-        files.append(tmp_path / f"{number}.png")
+        files.append(tmp_path / f"okapi-{number}.png")
         image.save(files[-1])
     visit.tab("New class")
     visit.page.fill("#new-name textarea, #new-name input", "okapi")
     visit.page.set_input_files("#new-examples input[type=file]", [str(f) for f in files[:3]])
-    visit.page.wait_for_selector("#new-examples :text('2.png')")
+    visit.page.wait_for_selector("#new-examples :text('okapi-2')")
+    visit.page.wait_for_timeout(1500)
     visit.page.click("#add")
     visit.page.wait_for_selector("#added .zk-good")
     assert "by 3 examples" in visit.page.inner_text("#added")
