@@ -106,24 +106,31 @@ def test_the_prototype_and_the_answers_are_those_of_the_few_shot_classifier(
     np.testing.assert_allclose(given, scores, atol=1e-9)
 
 
-def test_three_examples_serve_at_least_as_well_as_in_the_few_shot_classifier():
-    """Samples of new classes, among all classes and among those not seen in training."""
-    hits = {"all": [0, 0, 0], "unseen": [0, 0, 0]}
+@pytest.mark.parametrize("noise", [1.0, 1.5])
+def test_three_examples_serve_at_least_as_well_as_in_the_few_shot_classifier(noise, monkeypatch):
+    """Samples of new classes, among all classes and among those not seen in training.
+
+    Noise keeps both from naming them all, so that neither can hide behind 100 %.
+    """
+    rng = np.random.default_rng(11)
+    monkeypatch.setitem(globals(), "F", F + noise * F.std() * rng.normal(size=F.shape))
+    hits, n = {"all": [0, 0, 0], "unseen": [0, 0, 0]}, 0
     for position in dataset().unseen.tolist():
         name, own = NAMES[position], samples_of(position)
         before = base_recognizer(position).add_class(name, vector=Z[position])
         recognizer = base_recognizer(position).add_class(name, vector=Z[position], features=own[:3])
         model = few_shot(recognizer, name, own[:3], Z[position])
         unseen = [NAMES[at] for at in dataset().unseen]
+        n += len(own) - 3
         for kind, classes in [("all", list(NAMES)), ("unseen", unseen)]:
             for column, one in enumerate((before, recognizer)):
                 answers = one.recognize(own[3:], candidates=kind)
                 hits[kind][column] += sum(answer.name == name for answer in answers)
             hits[kind][2] += int((model.predict(own[3:], candidates=classes) == name).sum())
     for zero_shot_hits, added, few_shot_hits in hits.values():
+        assert n / len(NAMES) < few_shot_hits < n
         assert added >= few_shot_hits
-        assert added >= zero_shot_hits
-    assert hits["all"][1] > hits["all"][0]
+        assert added > zero_shot_hits
 
 
 def test_examples_may_follow_semantics_also_where_other_classes_came_between():

@@ -114,7 +114,7 @@ def test_trials_share_factorizations_and_fits(name, monkeypatch):
         fits.append(self)
         learn(self, training)
 
-    for module in ("training_set", "eszsl", "sae", "linear_models"):
+    for module in ("training_set", "eszsl", "sae"):
         monkeypatch.setattr(f"zerokin.benchmark.peers.{module}.symmetric_spectrum", noted_spectrum)
     monkeypatch.setattr(PEERS[name], "learn", noted_learn)
     method, data = PeerMethod(PEERS[name]), TrainingData(FEATURES, LABELS, Z)
@@ -131,6 +131,20 @@ def test_trials_share_factorizations_and_fits(name, monkeypatch):
         scorer(NEW)
     assert len(factored) == 6 + (12 if name in ("eszsl", "sae-f2s") else 0)
     assert len(fits) in (n_points, n_points + 1)
+
+
+@pytest.mark.parametrize("name", ["ridge", "eszsl", "sae-f2s", "sae-s2f", "conse", "dap", "sync"])
+def test_few_samples_of_many_features_give_the_same_scores_in_fewer_columns(name):
+    rng = np.random.default_rng(len(name))
+    labels = np.repeat(np.arange(2, 15), 2)
+    narrow = Z[labels] @ rng.normal(size=(8, 47)) + 0.3 * rng.normal(size=(26, 47))
+    new = rng.normal(size=(19, 47))
+    columns, _ = np.linalg.qr(rng.normal(size=(131, 47)))  # 26 samples span a fifth of these
+    of_narrow = PEERS[name]().fit(narrow, labels, Z).scores(new)
+    of_wide = PEERS[name]().fit(narrow @ columns.T, labels, Z).scores(new @ columns.T)
+    np.testing.assert_allclose(of_wide, of_narrow, rtol=1e-4, atol=1e-6)
+    assert training_set.row_spectrum(narrow @ columns.T)[1].shape == (131, 26)
+    assert training_set.row_spectrum(narrow)[1].shape == (47, 47)
 
 
 @pytest.mark.parametrize("name", known_methods())

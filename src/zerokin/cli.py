@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from zerokin._version import __version__
-from zerokin.commands.arguments import Data, Semantics, out
+from zerokin.commands.arguments import Data, ReadingPrecision, Semantics, out
 from zerokin.commands.candidates import candidates
 from zerokin.commands.classes import add_class, init, remove_class, undo
 from zerokin.commands.data import check, hierarchy, skipgram, vectors
@@ -54,13 +54,6 @@ class FeatureType(StrEnum):
 
     float16 = "float16"
     float32 = "float32"
-
-
-class PrecisionName(StrEnum):
-    """Type of number that a network computes with."""
-
-    float32 = "float32"
-    bfloat16 = "bfloat16"
 
 
 class PoolingName(StrEnum):
@@ -161,10 +154,7 @@ def extract(
     form: Annotated[FeatureFormat, typer.Option("--format")] = FeatureFormat.native,
     dtype: Annotated[FeatureType, typer.Option(help="of the native format")] = FeatureType.float32,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
-    precision: Annotated[
-        PrecisionName | None,
-        typer.Option(help="what the network computes with; by default bfloat16 on GPUs alone"),
-    ] = None,
+    precision: ReadingPrecision = None,
     batch: Annotated[int | None, typer.Option(help="images at a time")] = None,
     semantics: Semantics = None,
 ) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import signal
 import urllib.request
 import zipfile
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from own_images import critters, images_of
 from served import bundle, running, test_images, zerokin
 from zerokin.recognizer import Recognizer
 
@@ -27,6 +30,15 @@ def upload(visit, file):
 
 def among_unseen(visit):
     visit.page.locator("#candidates").get_by_text("Never seen").click()
+
+
+def forget(visit, beginning):
+    visit.tab("New class")
+    visit.page.click("#forget-name input")
+    visit.page.keyboard.type(beginning)
+    visit.page.keyboard.press("Enter")
+    visit.page.click("#forget")
+    visit.page.wait_for_selector("#added :text('is forgotten')")
 
 
 def ranked(visit):
@@ -96,13 +108,38 @@ def test_a_class_is_added_recognised_and_forgotten(visit, served, screenshots):
     expected = Recognizer.load(folder, device="cpu").recognize(file, candidates="unseen")[0]
     assert ranked(visit) == [one.name for one in expected.ranked]
     assert "my own critter" in ranked(visit)
-    visit.tab("New class")
-    visit.page.click("#forget-name input")
-    visit.page.keyboard.type("my own")
-    visit.page.keyboard.press("Enter")
-    visit.page.click("#forget")
-    visit.page.wait_for_selector("#added :text('is forgotten')")
+    forget(visit, "my own")
     assert "my own critter" not in Recognizer.load(folder, device="cpu").classes.names
+
+
+def test_a_class_is_added_by_three_images_and_recognised_at_once(visit, served, tmp_path):
+    folder, files = served[1], []
+    for number, image in enumerate(images_of(int(critters().unseen[5]), 5)):
+        files.append(tmp_path / f"okapi-{number}.png")
+        image.save(files[-1])
+    visit.tab("New class")
+    visit.page.fill("#new-name textarea, #new-name input", "okapi")
+    visit.page.set_input_files("#new-examples input[type=file]", [str(f) for f in files[:3]])
+    visit.page.wait_for_selector("#new-examples :text('okapi-2')")
+    visit.page.wait_for_timeout(1500)
+    visit.page.click("#add")
+    visit.page.wait_for_selector("#added .zk-good")
+    assert "by 3 examples" in visit.page.inner_text("#added")
+    known = Recognizer.load(folder, device="cpu")
+    assert known.shots["okapi"] == 3
+    # The same prototype as from Python, so what is tested of that one holds here.
+    by_python = Recognizer.undo(shutil.copytree(folder, tmp_path / "model"), device="cpu")
+    by_python.add_class("okapi", images=[Image.open(f) for f in files[:3]])
+    np.testing.assert_allclose(
+        known.classifier.prototypes_, by_python.classifier.prototypes_, atol=1e-12
+    )
+    # A photo that was none of the three, among all classes.
+    visit.tab("Image")
+    upload(visit, files[4])
+    assert visit.page.inner_text("#answer h2") == "okapi"
+    assert ranked(visit) == [one.name for one in known.recognize(files[4])[0].ranked]
+    forget(visit, "okapi")
+    assert "okapi" not in Recognizer.load(folder, device="cpu").classes.names
 
 
 def test_the_hierarchy_is_drawn_and_searched(visit, screenshots):

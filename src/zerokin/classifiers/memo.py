@@ -66,6 +66,7 @@ class Memo:
         self.nbytes = 0
         self._trial = 0
         self._results: OrderedDict[Key, _Result] = OrderedDict()
+        self._used: list[_Result] = []  # by the current trial, each once
         self._made_of: defaultdict[int, set[Key]] = defaultdict(set)
 
     def __call__(self, stage: Callable[P, Made], /, *args: P.args, **kwargs: P.kwargs) -> Made:
@@ -76,11 +77,14 @@ class Memo:
         if found is None:
             made = stage(*args, **kwargs)
             found = self._results[key] = _Result(made, count_bytes(made), self._trial)
+            self._used.append(found)
             for held in _held_by(key):
                 self._made_of[held].add(key)
             self.nbytes += found.nbytes
             self._drop_oldest()
-        found.used = self._trial
+        if found.used != self._trial:
+            found.used = self._trial
+            self._used.append(found)
         self._results.move_to_end(key)
         value: Made = found.value
         return value
@@ -93,11 +97,12 @@ class Memo:
 
         What the last one used is measured again: it may keep more by now (cached properties).
         """
-        for result in self._results.values():
-            if result.used == self._trial:
+        for result in self._used:
+            if result.kept:
                 nbytes = count_bytes(result.value)
                 self.nbytes += nbytes - result.nbytes
                 result.nbytes = nbytes
+        self._used.clear()
         self._trial += 1
 
     def _drop_oldest(self) -> None:
@@ -113,6 +118,7 @@ class Memo:
         if dropped is None:
             return
         self.nbytes -= dropped.nbytes
+        dropped.kept = False
         for held in _held_by(key):
             self._made_of[held].discard(key)
             if not self._made_of[held]:
@@ -127,6 +133,7 @@ class _Result:
     value: Any
     nbytes: int
     used: int
+    kept: bool = True
 
 
 class _Same:

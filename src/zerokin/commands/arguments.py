@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -45,4 +46,17 @@ Semantics = Annotated[
         help="word-vectors=FILE, text=MODEL, table=FILE, definitions, clip-text, taxonomy or own, "
         "in place of the data's own; several with + between them"
     ),
+]
+
+
+class PrecisionName(StrEnum):
+    """Type of number that a network computes with."""
+
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+
+
+ReadingPrecision = Annotated[
+    PrecisionName | None,
+    typer.Option(help="what the network computes with; by default bfloat16 on GPUs alone"),
 ]

@@ -6,6 +6,7 @@ import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.arguments import (
+    Data,
+    Features,
+    ReadingPrecision,
+    Semantics,
+    SplitName,
+    out,
+)
 from zerokin.commands.several_labels import fit_labels, refuse_options
 from zerokin.commands.usage import going_on_from
 from zerokin.data.dataset import Dataset
@@ -91,6 +99,7 @@ def fit(
     branching: Annotated[int, typer.Option("-t", "--branching", help="with --by: t")] = 2,
     image_size: Annotated[int | None, typer.Option(help="images: their side, in pixels")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
+    precision: ReadingPrecision = None,
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -124,7 +133,7 @@ def fit(
             "--fine-tune": finetune, "--backbone": backbone, "--weights": weights, "--mode": mode,
             "--epochs": epochs, "--config": config, "--by": grouping, "--image-size": image_size,
             "--resume-folder": resume, "--replace": replace, "--network": network,
-            "--skip-damaged": skip_damaged,
+            "--skip-damaged": skip_damaged, "--precision": precision,
         }  # fmt: skip
         refuse_options(given, f"is for one label a sample, and {data} has several")
         fit_labels(dataset, folder, tune=tune, seed=seed)
@@ -145,6 +154,7 @@ def fit(
             ("--fine-tune", finetune),
             ("--network", network),
             ("--skip-damaged", skip_damaged),
+            ("--precision", precision),
         )
         for option, chosen in refused:
             if chosen:
@@ -156,6 +166,7 @@ def fit(
             "weights": weights,
             "mode": mode.value if finetune and mode else None,
             "image_size": image_size,
+            "precision": None if precision is None else precision.value,
         }
         recipe = {"epochs": epochs, "seed": seed, "image_size": image_size}
         names: list[str | None] = [*network] if network else [backbone]
@@ -196,9 +207,12 @@ def network_named(
 
         if finetune:
             raise InvalidInput(f"{name} is trained already: leave out --fine-tune")
-        return FeatureLearner.load(name, device=device)
-    learner = network_settings(config, {"backbone": name, **settings}, recipe, finetune=finetune)
-    return {**learner, "device": device}
+        learner = FeatureLearner.load(name, device=device)
+        if settings["precision"] is not None:
+            learner.settings = replace(learner.settings, precision=settings["precision"])
+        return learner
+    made = network_settings(config, {"backbone": name, **settings}, recipe, finetune=finetune)
+    return {**made, "device": device}
 
 
 def decodable(dataset: Dataset, *, skip_damaged: bool) -> tuple[Dataset, list[str]]:

@@ -258,6 +258,7 @@ class FeatureLearner:
             tta_flip=settings.tta_flip,
             tta_crops=settings.tta_crops,
             tta_crop_seed=settings.tta_crop_seed,
+            precision=settings.precision,
         )
 
     def _check_fitted(self, what: str = "this FeatureLearner") -> None:

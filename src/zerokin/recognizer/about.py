@@ -63,6 +63,8 @@ def _describe_network(network: FeatureLearner) -> Iterator[tuple[str, Any]]:
         yield "these weights, as published, were pretrained on", preset.pretraining
         yield "their license, as published", preset.license
     yield "image side", network.view.image_size
+    if settings.precision is not None:
+        yield "precision that images are read with", settings.precision
     if settings.tta_crops:
         random = settings.tta_crop_seed is not None
         yield (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
-from zerokin.errors import InvalidInput, did_you_mean, shown
+from zerokin.errors import InvalidInput, did_you_mean, listing, shown
 from zerokin.hierarchy import ClassHierarchy
 
 if TYPE_CHECKING:
@@ -67,10 +67,9 @@ def classes_under(hierarchy: ClassHierarchy | None, names: Sequence[str]) -> Pos
     for name in names:
         found = [labels == nodes.index(name) for nodes, labels in layers if name in nodes]
         if not found:
-            superclasses = [node for nodes, _ in layers for node in nodes]
-            raise InvalidInput(
-                f"unknown superclass {shown(name)}{did_you_mean(name, superclasses)}"
-            )
+            superclasses = list(dict.fromkeys(node for nodes, _ in layers for node in nodes))
+            hint = did_you_mean(name, superclasses) or f" (there are {listing(superclasses)})"
+            raise InvalidInput(f"unknown superclass {shown(name)}{hint}")
         below |= np.any(found, axis=0)
     return np.flatnonzero(below)
 

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from zerokin.benchmark.peers.training_set import (
     Array,
-    Samples,
     TrainingSet,
-    symmetric_spectrum,
+    row_spectrum,
 )
 
 if TYPE_CHECKING:
@@ -64,8 +63,8 @@ def fit_linear_models(
     import torch
 
     samples = training.samples
-    eigenvalues, U = samples.once("centered spectrum", lambda: _centered_spectrum(samples))
     mean = samples.F.mean(axis=0, dtype=np.float64)
+    eigenvalues, U = samples.once("centered spectrum", lambda: row_spectrum(samples.F, mean))
     lengths = torch.from_numpy((curvature * eigenvalues + ridge) ** -0.5)
     rotated = samples.once("centered features", lambda: _rotated(samples.F, mean, U))
     X = rotated * lengths.float()
@@ -93,12 +92,6 @@ def fit_linear_models(
         previous, previous_b, momentum = stepped, stepped_b, following
     W = U @ (lengths[:, None] * previous.double()).numpy()
     return W, previous_b.double().numpy() - mean @ W
-
-
-def _centered_spectrum(samples: Samples) -> tuple[Array, Array]:
-    total = samples.class_sums.sum(axis=0)
-    scatter = samples.gram - np.outer(total, total) / len(samples.F)
-    return symmetric_spectrum(scatter)
 
 
 def _rotated(F: Array, mean: Array, U: Array) -> Tensor:

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from zerokin.benchmark.peers.distances import cosines
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.semantic_map import SemanticMap
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
@@ -63,9 +62,12 @@ class RidgeSemanticsToFeatures(Peer):
     gamma: RidgeWeight = 10.0
 
     def learn(self, training: TrainingSet) -> None:
-        S = training.S
-        EtE = S.T @ (training.counts[:, None] * S)
-        self.V_ = np.linalg.solve(EtE + self.gamma * np.eye(S.shape[1]), S.T @ training.class_sums)
+        # V leaves the row space of the seen semantics as little as a map to them does.
+        coordinates, basis = training.row_space
+        EtE = coordinates.T @ (training.counts[:, None] * coordinates)
+        ridge = self.gamma * np.eye(len(EtE))
+        V = np.linalg.solve(EtE + ridge, coordinates.T @ training.class_sums)
+        self.map_ = SemanticMap(V.T, basis)
 
     def score(self, F: Array, Z: Array) -> Array:
-        return cosines(F, Z @ self.V_)
+        return self.map_.cosines_of_features(F, Z)

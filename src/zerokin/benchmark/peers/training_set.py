@@ -83,14 +83,9 @@ class Samples(Shared):
         return np.add.reduceat(self.F[order].astype(np.float64), starts, axis=0)
 
     @cached_property
-    def gram(self) -> NDArray[np.float64]:
-        """FᵀF, (d_f, d_f)."""
-        return gram(self.F)
-
-    @cached_property
     def spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Eigenvalues (d_f,) and eigenvectors (d_f, d_f) of FᵀF."""
-        return symmetric_spectrum(self.gram)
+        """Eigenvalues (r,) and eigenvectors (d_f, r) of FᵀF: see `row_spectrum`."""
+        return row_spectrum(self.F)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +180,7 @@ class TrainingSet(Shared):
 
     @property
     def spectrum(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Eigenvalues (d_f,) and eigenvectors (d_f, d_f) of FᵀF."""
+        """Eigenvalues (r,) and eigenvectors (d_f, r) of FᵀF: see `row_spectrum`."""
         return self.samples.spectrum
 
 
@@ -227,6 +222,32 @@ def gram(rows: Array) -> NDArray[np.float64]:
     exact = rows.astype(np.float64, copy=False)
     product: NDArray[np.float64] = exact.T @ exact
     return product
+
+
+def row_spectrum(
+    rows: Array, center: Array | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues (r,) and eigenvectors (d_f, r) of the Gram matrix of rows (N, d_f).
+
+    What is fitted to few rows never leaves the space that they span. So where the rows are fewer
+    than half their columns, r is N: a thin singular value decomposition takes a small part of the
+    time of all d_f eigenvectors.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    center
+        (d_f,) their mean, to be taken off them.
+    """
+    if len(rows) <= rows.shape[1] // 2:
+        exact = rows.astype(np.float64) - (0.0 if center is None else center)
+        _, lengths, Vt = np.linalg.svd(exact, full_matrices=False)
+        return lengths**2, Vt.T
+    scatter = gram(rows)
+    if center is not None:
+        scatter -= len(rows) * np.outer(center, center)
+    return symmetric_spectrum(scatter)
 
 
 def symmetric_spectrum(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean
 from zerokin.features.networks.backbone import Backbone
@@ -142,7 +142,7 @@ def check_backbone(name: str, weights: str | PathLike[str] | None) -> None:
 def _few_shot(name: str, weights: str | PathLike[str] | None, options: dict[str, Any]) -> Backbone:
     backbone: Backbone = FEW_SHOT[name](**options)
     if weights is not None:
-        load_weights(backbone.model, _read(weights), name=name, source=weights)
+        _load_file(backbone.model, weights, name=name)
     return backbone
 
 
@@ -175,7 +175,7 @@ def _timm(
         classifier = model.pretrained_cfg["classifier"]
         heads = [classifier] if isinstance(classifier, str) else classifier or []
         ignored = tuple(f"{head}." for head in heads)
-        load_weights(model, _read(weights), name=name, source=weights, ignored=ignored)
+        _load_file(model, weights, name=name, ignored=ignored)
     lite = architecture.startswith("tf_efficientnet_lite")
     return timm_backbone(
         name,
@@ -206,6 +206,19 @@ def _clip(
         own = {k.removeprefix("visual."): v for k, v in found.items() if k.startswith("visual.")}
         load_weights(backbone.model, own or found, name=name, source=weights)
     return backbone
+
+
+def _load_file(
+    model: nn.Module, weights: str | PathLike[str], *, name: str, ignored: tuple[str, ...] = ()
+) -> None:
+    """Load a file of weights into a model; one of another network is told the preset it is of."""
+    try:
+        load_weights(model, _read(weights), name=name, source=weights, ignored=ignored)
+    except InvalidInput as error:
+        fitting = preset_fitting(weights)
+        if fitting is None or PRESETS[fitting].model.partition(".")[0] == name.partition(".")[0]:
+            raise
+        raise InvalidInput(f"{error}; it is of the preset {fitting!r}") from error
 
 
 def _read(weights: str | PathLike[str]) -> dict[str, Tensor]:
