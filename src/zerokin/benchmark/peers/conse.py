@@ -58,7 +58,7 @@ class ConSE(Peer):
 
 
 def softmax_regression(
-    training: TrainingSet, ridge: float, *, tol: float = 1e-3
+    training: TrainingSet, ridge: float, *, tol: float = 3e-3
 ) -> tuple[Array, Array]:
     """Return W (d_f, p) and b (p,) of a softmax regression over the seen classes."""
     import torch
@@ -69,7 +69,7 @@ def softmax_regression(
         training,
         lambda scores: torch.softmax(scores, dim=1) - truth,
         len(training.S),
-        curvature=0.5,
+        curvature=0.05,
         ridge=ridge,
         tol=tol,
     )

@@ -87,4 +87,5 @@ def one_vs_others(training: TrainingSet, lam: float) -> tuple[Array, Array]:
         len(training.S),
         curvature=2.0,
         ridge=lam,
+        tol=3e-4,
     )

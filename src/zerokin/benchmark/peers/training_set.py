@@ -32,6 +32,10 @@ class Shared:
         made: Made = self._made[key]
         return made
 
+    def has(self, key: object) -> bool:
+        """Tell whether something was made under this key."""
+        return key in self._made
+
 
 @dataclass(frozen=True, eq=False)
 class Samples(Shared):
