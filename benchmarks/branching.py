@@ -5,8 +5,8 @@
 *ours*, for each t, by k-means and by Ward clustering: with superclass offsets alone (no offsets by
 similar semantics, so that superclasses show), at its defaults, and with the paper's top-3 pruning.
 *paper*: the paper's own method, whose scaling, distance, α, β and ε are chosen on the folds for
-every t anew; t is 2 to 8, as in the paper. Settings that are 3 points behind on a fold are not tried
-on the others. About ten minutes of a core.
+every t anew; t is 2 to 8, as in the paper. Settings that are 3 points behind on a fold are not
+tried on the others. About ten minutes of a core.
 Mean over the validation folds; no test class is touched. What is chosen for a t is chosen on the
 folds that it is then shown on, as cross-validation does: the curve compares values of t, and is no
 test.
