@@ -12,6 +12,7 @@ from zerokin.benchmark.peers.linear_models import fit_linear_models
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.classifiers.nearest_prototype import cosine_scores
+from zerokin.compute.products import quick_products
 from zerokin.declared import Count
 
 
@@ -65,11 +66,13 @@ def softmax_regression(
 
     labels = torch.from_numpy(training.labels)
     truth = torch.nn.functional.one_hot(labels, len(training.S)).float()
-    return fit_linear_models(
-        training,
-        lambda scores: torch.softmax(scores, dim=1) - truth,
-        len(training.S),
-        curvature=0.05,
-        ridge=ridge,
-        tol=tol,
-    )
+    with quick_products():
+        return fit_linear_models(
+            training,
+            lambda scores: torch.softmax(scores, dim=1) - truth,
+            len(training.S),
+            curvature=0.05,
+            bounded=False,
+            ridge=ridge,
+            tol=tol,
+        )
