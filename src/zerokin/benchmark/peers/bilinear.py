@@ -70,7 +70,7 @@ class RankingPeer(Peer):
         for group in groups.values():
             found = group[0]._descend(training, [peer.decay for peer in group])
             for peer, maps in zip(group, found, strict=True):
-                training.once(peer._key, lambda maps=maps: maps)
+                training.keep(peer._key, maps)
 
     @property
     def _key(self) -> tuple[float, ...]:
@@ -141,7 +141,7 @@ def rank_by_gradients(
     with quick_products():
         for _ in range(n_epochs):
             order = torch.randperm(n, generator=generator)
-            for f, y in zip(F[order].split(BATCH), labels[order].split(BATCH), strict=True):
+            for f, y in zip(*in_batches(order, F, labels), strict=True):
                 placed = (f @ A).reshape(-1, n_maps, r)  # (B k, K, r)
                 scores = placed.reshape(-1, r) @ T.T
                 best, chosen = _highest(scores.reshape(-1, n_maps, p))
@@ -155,6 +155,13 @@ def rank_by_gradients(
                 step += 1
     found = A.double().reshape(d_f, k, n_maps, r).permute(1, 2, 0, 3).numpy()
     return [[SemanticMap(np.ascontiguousarray(W), basis) for W in maps] for maps in found]
+
+
+def in_batches(order: Tensor, *rows: Tensor) -> list[Sequence[Tensor]]:
+    """Return each of these (N, ...) in this order, cut into batches."""
+    import torch
+
+    return [torch.split(one[order], BATCH) for one in rows]
 
 
 def _highest(scores: Tensor) -> tuple[Tensor, Tensor | None]:

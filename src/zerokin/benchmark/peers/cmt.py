@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from zerokin.benchmark.peers.adam import falling_adam
-from zerokin.benchmark.peers.bilinear import BATCH, Epochs
+from zerokin.benchmark.peers.bilinear import BATCH, Epochs, in_batches
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
@@ -69,7 +69,7 @@ class CMT(Peer):
         with quick_products():
             for _ in range(self.n_epochs):
                 order = torch.randperm(len(F), generator=generator)
-                for f, y in zip(F[order].split(BATCH), labels[order].split(BATCH), strict=True):
+                for f, y in zip(*in_batches(order, F, labels), strict=True):
                     hidden = torch.tanh(f @ W1)
                     off = (hidden @ W2).sub_(targets[y]).mul_(2 / (len(f) * d_z))
                     back = (off @ W2.T).mul_(1 - hidden**2)

@@ -32,6 +32,10 @@ class Shared:
         made: Made = self._made[key]
         return made
 
+    def keep(self, key: object, made: object) -> None:
+        """Keep what was made elsewhere under this key."""
+        self._made[key] = made
+
     def has(self, key: object) -> bool:
         """Tell whether something was made under this key."""
         return key in self._made
