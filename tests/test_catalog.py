@@ -92,6 +92,11 @@ def test_a_reported_line_has_a_value_for_every_column():
         )
 
 
+def test_methods_are_shown_alone_of_runs_of_the_entry():
+    with pytest.raises(ValidationError, match="only: other is no run of x"):
+        Entry(name="x", title="x", paper="x", runs=("one",), only={"other": ("paper",)})
+
+
 @pytest.mark.parametrize(("name", "label"), LABELS.items())
 def test_reported_numbers_stand_in_the_papers_table_in_that_order(name, label):
     """Every line, and no other: digits of a line of LaTeX, without citations."""

@@ -70,8 +70,8 @@ def test_descent_in_the_row_space_is_descent_on_the_whole_matrix(d_z):
     rng = np.random.default_rng(7)
     F, y, Z = rng.normal(size=(300, 4)), rng.integers(6, size=300), rng.normal(size=(6, d_z))
     training = TrainingSet.from_samples(F, y, Z, random_state=5)
-    [found] = rank_by_gradients(
-        training, weighted_ranking, learning_rate=0.3, n_epochs=2, decay=0.01
+    [[found]] = rank_by_gradients(
+        training, weighted_ranking, learning_rate=0.3, n_epochs=2, decays=[0.01]
     )
     W, velocity, step = np.zeros((4, d_z)), np.zeros((4, d_z)), 0
     generator = torch.Generator().manual_seed(5)
@@ -94,12 +94,51 @@ def test_descent_in_the_row_space_is_descent_on_the_whole_matrix(d_z):
     np.testing.assert_allclose(found.whole, W, atol=1e-4 * np.abs(W).max())
 
 
+@pytest.mark.parametrize("n_maps", [1, 3])
+def test_decays_side_by_side_descend_as_each_does_alone(n_maps):
+    rng = np.random.default_rng(17)
+    F, y, Z = rng.normal(size=(211, 5)), rng.integers(7, size=211), rng.normal(size=(7, 4))
+    training = TrainingSet.from_samples(F, y, Z, random_state=3)
+    given = {"learning_rate": 0.7, "n_epochs": 3, "n_maps": n_maps}
+    decays = [0.003, 0.05, 0.4]
+    together = rank_by_gradients(training, weighted_ranking, decays=decays, **given)
+    for decay, found in zip(decays, together, strict=True):
+        [alone] = rank_by_gradients(training, weighted_ranking, decays=[decay], **given)
+        assert len(found) == n_maps
+        for one, other in zip(found, alone, strict=True):
+            np.testing.assert_allclose(one.whole, other.whole, atol=1e-5 * np.abs(other.A).max())
+
+
+@pytest.mark.parametrize("name", ["devise", "ale", "sje", "latem"])
+def test_a_grid_learned_together_scores_as_single_fits_do(name):
+    rng = np.random.default_rng(18)
+    F, y, Z = rng.normal(size=(150, 5)), rng.integers(6, size=150), rng.normal(size=(6, 4))
+    peer = PEERS[name]
+    for point, fitted in peer.sweep(F, y, Z, random_state=2):
+        alone = peer(**point).fit(F, y, Z, random_state=2).scores(F)
+        np.testing.assert_allclose(fitted.scores(F), alone, atol=1e-4 * np.abs(alone).max())
+
+
 def test_devise_ranks_unit_class_vectors():
     rng = np.random.default_rng(8)
     F, y, Z = rng.normal(size=(80, 4)), rng.integers(5, size=80), rng.normal(size=(5, 3))
     lengthened = Z * np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])
     plain = PEERS["devise"]().fit(F, y, Z).scores(F)
     np.testing.assert_allclose(PEERS["devise"]().fit(F, y, lengthened).scores(F), plain, atol=1e-4)
+
+
+def test_dem_among_few_classes_reaches_their_means():
+    """It descends in coordinates of what the means span, and places classes among all features."""
+    rng = np.random.default_rng(12)
+    F, y, Z = rng.normal(size=(60, 23)), np.repeat(np.arange(5), 12), rng.normal(size=(5, 7))
+    peer = DEM(n_hidden=40, n_steps=700, learning_rate=0.01, decay=0.0).fit(F, y, Z)
+    means = np.array([F[y == c].mean(axis=0) for c in range(5)]) / peer._feature_scale
+    far = F[::7] / peer._feature_scale
+    squares = ((far[:, None] - means) ** 2).sum(axis=2)
+    np.testing.assert_allclose(peer.scores(F[::7]), -squares, atol=0.01)
+    # A decay that outweighs the loss leaves all classes at their common mean.
+    heavy = DEM(n_hidden=40, n_steps=700, learning_rate=0.01, decay=10.0).fit(F, y, Z)
+    assert np.ptp(heavy.scores(F[::7]), axis=1).max() < 0.01
 
 
 def test_dem_on_class_means_is_dem_on_samples():

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from zerokin.benchmark.peers import PEERS
+from zerokin.benchmark.peers.bilinear import RankingPeer
 from zerokin.benchmark.peers.generative import GenerativePeer
 from zerokin.benchmark.peers.training_set import TrainingSet
 from zerokin.errors import InvalidInput
@@ -104,7 +105,9 @@ def test_sweep_gives_what_separate_fits_give(name, toy):
     assert len(swept) == np.prod([len(values) for values in peer.grid.values()])
     for point, fitted in (swept[0], swept[-1]):
         alone = peer(**point).fit(F, y, Z).scores(F_unseen)
-        np.testing.assert_array_equal(fitted.scores(F_unseen), alone)
+        # Wider products of decays side by side round otherwise.
+        tolerance = 1e-5 * np.abs(alone).max() if issubclass(peer, RankingPeer) else 0
+        np.testing.assert_allclose(fitted.scores(F_unseen), alone, rtol=0, atol=tolerance)
 
 
 @every_peer

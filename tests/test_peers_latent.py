@@ -94,8 +94,8 @@ def test_latem_moves_the_map_that_scored(d_z):
     rng = np.random.default_rng(7)
     F, y, Z = rng.normal(size=(300, 4)), rng.integers(6, size=300), rng.normal(size=(9, d_z))
     training = TrainingSet.from_samples(F, y, Z, random_state=5)
-    maps = rank_by_gradients(
-        training, mean_hinge, learning_rate=0.7, n_epochs=2, decay=0.01, n_maps=3
+    [maps] = rank_by_gradients(
+        training, mean_hinge, learning_rate=0.7, n_epochs=2, decays=[0.01], n_maps=3
     )
     found = [one.whole for one in maps]
     generator = torch.Generator().manual_seed(5)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from zerokin.benchmark.peers import PEERS
 from zerokin.benchmark.peers.conse import softmax_regression
+from zerokin.benchmark.peers.linear_models import fit_linear_models
 from zerokin.benchmark.peers.sync import one_vs_others
 from zerokin.benchmark.peers.training_set import TrainingSet
 
@@ -33,6 +35,25 @@ def test_softmax_regression_is_scikit_learns(problem, ridge):
     )
     np.testing.assert_allclose(W, other.coef_.T, atol=0.01 * np.abs(W).max())
     np.testing.assert_allclose(b - b.mean(), other.intercept_ - other.intercept_.mean(), atol=0.05)
+
+
+@pytest.mark.parametrize("curvature", [1e-5, 0.03, 40.0])
+def test_lbfgs_reaches_the_minimum_from_any_guess_of_the_curvature(problem, curvature):
+    """Much too low, so that first steps overshoot, and much too high."""
+    training = TrainingSet.from_samples(*problem[:3])
+    truth = torch.eye(P)[torch.from_numpy(training.labels)]
+    W, _ = fit_linear_models(
+        training,
+        lambda scores: torch.softmax(scores, dim=1) - truth,
+        P,
+        curvature=curvature,
+        bounded=False,
+        ridge=0.6,
+        tol=1e-4,
+    )
+    other = LogisticRegression(C=1 / 0.6, tol=1e-10, max_iter=5000)
+    other.fit(training.F, training.labels)
+    np.testing.assert_allclose(W, other.coef_.T, atol=0.01 * np.abs(W).max())
 
 
 @pytest.mark.parametrize("lam", [0.5, 8.0])

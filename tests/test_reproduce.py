@@ -167,6 +167,19 @@ def test_a_split_without_test_samples_of_seen_classes_is_refused(zerokin, tmp_pa
 
 
 @pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    "command", ["python script.py xlsa17={cub} --json {out}/rows.json", COMPARE]
+)
+def test_a_split_without_validation_folds_is_refused(zerokin, tmp_path, command):
+    (tmp_path / "script.py").write_text("", encoding="utf-8")
+    few = write_xlsa17_folder(tmp_path / "few", n_classes=5, n_unseen=2, per_class=5)
+    write_record(record("small", command=command), tmp_path / "results")
+    status, _, complaint = zerokin("small", few)
+    assert (status, complaint.count("\n")) == (2, 1)
+    assert "small: few has no validation folds, so nothing can be chosen on it" in complaint
+
+
+@pytest.mark.usefixtures("no_work")
 def test_other_files_than_the_recorded_ones_are_refused(zerokin, birds, tmp_path):
     hashes = {"res7.mat": "ab" * 32}
     write_record(record("small", command=COMPARE, data=hashes), tmp_path / "results")

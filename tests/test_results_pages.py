@@ -142,6 +142,13 @@ def test_seeds_are_printed_with_their_interval_and_the_caption_says_which():
     assert "One seed" in one
 
 
+def test_a_table_may_show_some_methods_of_a_record_alone():
+    kept = record("cub-paper", [row("paper"), row("paper-flat")])
+    for name, shown in (("cub-features", ["paper"]), ("cub-parts", ["paper", "paper-flat"])):
+        table = entry_table(CATALOG.entries[name], CATALOG, {kept.name: kept})
+        assert re.findall(r"\*\*([a-z-]+)\*\*", table) == shown
+
+
 def test_shots_are_printed_with_their_interval_over_episodes():
     shots = {"ci95": 0.74, "shots": 5, "way": 5}
     kept = record("mini-imagenet-few-shot", [row("x", setting="few-shot", top1=80.6, **shots)])

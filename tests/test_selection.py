@@ -81,6 +81,41 @@ class Space:
     )
 
 
+def test_trials_far_behind_on_the_first_fold_are_not_tried_on_the_others(shown):
+    """Behind in both accuracies, that is; and however good their one fold was."""
+    first = {1: (60.0, 40.0), 2: (50.0, 43.5), 3: (56.9, 40.0), 4: (57.1, 20.0)}
+    later = {1: (40.0, 30.0), 2: (30.0, 35.0), 3: (99.0, 99.0), 4: (41.0, 10.0)}
+    measured, tried = [], {}
+
+    class Race(Space):
+        stages = ([{"a": a} for a in first],)
+
+    def measure(fold, trials):
+        for trial in trials:
+            pure, harmonic = (first if fold == 1 else later)[trial.params["a"]]
+            trial.unseen.append(pure)
+            trial.harmonic.append(np.array([harmonic, 0.0]))
+            trial.seen_penalties = np.array([0.1, 0.2])
+            measured.append((fold, trial.params["a"]))
+            yield trial
+
+    def best(goal):
+        given = {"goal": goal, "tried": tried, "title": goal, "race_margin": 3.0}
+        return search_stages(Race, [1, 2, 3], measure, **given).best.params["a"]
+
+    assert best("pure") == 1
+    assert measured == [
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (1, 4),
+        *[(f, a) for f in (2, 3) for a in (1, 2, 4)],
+    ]
+    assert shown == [["pure", 4, False, pytest.approx(4)]]
+    assert best("generalized") == 2
+    assert len(measured) == 10
+
+
 def reached(params, fold):
     """Accuracy, and harmonic means at three penalties: other parameters are best at each."""
     a, b = params["a"], params["b"]

@@ -32,12 +32,16 @@ SEMANTIC_NORMALIZATIONS = ("unit", "centered")
 PEER_HUB_WEIGHTS = (*HUB_WEIGHTS, 0.5, 0.7)
 """Of regressions onto semantics, hubs are stronger than ours: validation classes ask for more."""
 
+RACE_MARGIN = 3.0
+"""Points: seeds and folds move the difference of two trials by one or two."""
+
 
 class PeerMethod(Method):
     """A published method with its grid, every normalization, and the hubness correction.
 
     The grid is tried with every normalization of features and semantics; then scores of the best
-    are corrected for hubness. What trials share is fitted once.
+    are corrected for hubness. What trials share is fitted once. Trials of iterative peers race:
+    those far behind the best on the first folds are not tried on the others.
 
     Parameters
     ----------
@@ -48,6 +52,7 @@ class PeerMethod(Method):
     def __init__(self, peer: type[Peer]) -> None:
         self.peer = peer
         self.name = peer.name
+        self.race_margin = RACE_MARGIN if peer.iterative else None
         self.defaults = {
             "feature_scaling": "unit",
             "semantics": "unit",
@@ -64,6 +69,7 @@ class PeerMethod(Method):
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
         """Fit every trial; those that differ in the hubness correction alone share the fit."""
         run = data.run
+        together: tuple[Any, ...] = ()
         for params in trials:
             data.start_trial()
             normalizer, F, means = data.scale_features(params["feature_scaling"])
@@ -71,6 +77,10 @@ class PeerMethod(Method):
             samples = data.common(Samples.from_arrays, F, data.labels)
             training = run(TrainingSet.with_semantics, samples, Z, data.random_state)
             chosen = {name: params[name] for name in self.peer.grid}
+            normalized = params["feature_scaling"], params["semantics"]
+            if normalized != together:
+                together = normalized
+                self.peer.learn_together(training, self._peers_to_fit(normalized, trials))
             fitted = run(fit_peer, self.peer, training, Z, **chosen)
             penalties = penalize_hubs(
                 run(score_means, fitted, means),
@@ -90,6 +100,15 @@ class PeerMethod(Method):
                 return corrected
 
             yield scores
+
+    def _peers_to_fit(self, normalized: tuple[Any, ...], trials: Sequence[Params]) -> list[Peer]:
+        """Return a peer for every point of the grid that trials have with these normalizations."""
+        points = {
+            tuple(params[name] for name in self.peer.grid): None
+            for params in trials
+            if (params["feature_scaling"], params["semantics"]) == normalized
+        }
+        return [self.peer(**dict(zip(self.peer.grid, point, strict=True))) for point in points]
 
 
 def normalize_semantics(

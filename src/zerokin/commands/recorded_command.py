@@ -104,10 +104,13 @@ def parse_command(words: list[str], group: Any) -> tuple[str, dict[str, Any]]:
 def _checked(words: list[str], group: Any) -> dict[str, str]:
     """Refuse what the command would refuse; return hashes of the files that it will read."""
     from zerokin.data import load_dataset
+    from zerokin.selection.class_fold_search import refuse_without_folds
 
     if words[0] != "zerokin":
         existing(words[1], "script", "run this in a clone of zerokin")
-        return data_hashes(load_dataset(words[2]))
+        measured = load_dataset(words[2])
+        refuse_without_folds(measured)  # scripts measure on them
+        return data_hashes(measured)
     name, options = parse_command(words, group)
     if name == "ablation":
         from zerokin.benchmark.ablation.config import read_config

@@ -102,7 +102,9 @@ def _own_lines(entry: Entry, catalog: Catalog, records: Records) -> Iterator[lis
         yield from _lines(entry, recorded[0], pooled, _source(recorded))
     elif not entry.together:
         for run in recorded:
-            yield from _lines(entry, run, records[run.name].rows, _source([run]))
+            shown = entry.only.get(run.name)
+            rows = [row for row in records[run.name].rows if not shown or row["method"] in shown]
+            yield from _lines(entry, run, rows, _source([run]))
     for run in runs:
         if run.name not in records and run.recordable:
             cells = [NOT_MEASURED if _is_about(column, run) else "" for column in entry.columns]

@@ -160,6 +160,7 @@ class ClassFoldSearch:
             goal=goal,
             tried=self.tried,
             cautious=self.method.cautious,
+            race_margin=self.method.race_margin,
             title=f"{self.method.name}: choosing settings ({goal})",
             quiet=self.quiet,
         )

@@ -146,7 +146,8 @@ class Method(ABC):
     ``stages`` says how: each stage is a list of changes, all of which are tried on top of the best
     so far. The first stage starts from ``defaults``. ``calibrated`` says whether a penalty of seen
     classes is chosen for the generalized setting; without, it is 0. ``cautious`` is the
-    one-standard-error rule of `zerokin.selection.staged_search`.
+    one-standard-error rule of `zerokin.selection.staged_search`, and ``race_margin`` the points
+    behind the best at which a trial is not tried on the folds that are left.
     """
 
     name: str
@@ -154,6 +155,7 @@ class Method(ABC):
     stages: Sequence[Stage]
     calibrated: bool = True
     cautious: bool = False
+    race_margin: float | None = None
 
     def for_few_classes(self) -> Method:
         """Return what to choose from where classes are few; by default that makes no difference."""

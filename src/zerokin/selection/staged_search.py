@@ -34,7 +34,8 @@ class SearchSpace(Protocol):
 class Trial:
     """One setting of the hyper-parameters and what it reached on every validation fold.
 
-    ``weights`` are of the folds, all alike where there are none.
+    ``weights`` are of the folds, all alike where there are none. A trial that was ``abandoned`` was
+    too far behind to be tried on all of them.
     """
 
     params: dict[str, Any]
@@ -42,6 +43,7 @@ class Trial:
     harmonic: list[NDArray[np.float64]] = field(default_factory=list)
     seen_penalties: NDArray[np.float64] | None = None
     weights: list[float] = field(default_factory=list)
+    abandoned: bool = False
 
     def score(self, goal: Goal) -> float:
         """Return the mean over folds of unseen accuracy, or of the best common harmonic mean."""
@@ -82,6 +84,7 @@ def search_stages(
     tried: dict[Key, Trial],
     title: str,
     cautious: bool = False,
+    race_margin: float | None = None,
     quiet: bool = False,
 ) -> Selection:
     """Go through the stages of a search space, keeping the best trial of each.
@@ -103,6 +106,9 @@ def search_stages(
         What the progress bar says.
     cautious
         Leave what a stage starts from only for what is better by more than a standard error.
+    race_margin
+        Points behind the best on the folds so far at which a trial is abandoned, if any: see
+        `abandon_losers`.
     quiet
         Show no progress.
     """
@@ -120,13 +126,18 @@ def search_stages(
             trials = list(new.values())
             advance(len(wanted) - len(trials))  # remembered
             threads = useful_threads() if trials else 1
-            for fold in folds if trials else ():
+            for left, fold in zip(range(len(folds), 0, -1), folds if trials else (), strict=False):
+                if race_margin is not None and left < len(folds):
+                    n_before = len(trials)
+                    trials = abandon_losers(trials, race_margin)
+                    advance((n_before - len(trials)) * left / len(folds))
                 with limited_threads(threads):
                     for _ in measure(fold, trials):
                         advance(1 / len(folds))
             tried.update(new)
             compared |= {trial_key(params) for params in wanted}
             candidates = [tried[trial_key(params)] for params in wanted]
+            candidates = [trial for trial in candidates if not trial.abandoned]
             found = max(candidates, key=lambda trial: trial.score(goal))
             if cautious and not is_clearly_better(found, candidates[0], goal):
                 found = candidates[0]
@@ -134,6 +145,22 @@ def search_stages(
     used = [trial for key, trial in tried.items() if key not in before] or [*tried.values()]
     seconds = time.perf_counter() - started
     return Selection(goal, tried[trial_key(best)], used, seconds, len(compared))
+
+
+def abandon_losers(trials: Sequence[Trial], margin: float) -> list[Trial]:
+    """Return the trials that may still win, and mark all others as abandoned.
+
+    A race (Maron & Moore, NIPS 1994): after a fold, trials go on that are at most ``margin`` points
+    behind the best, in accuracy on unseen classes or in the harmonic mean.
+    """
+    ahead = set[int]()
+    goals: tuple[Goal, ...] = ("pure", "generalized")
+    for goal in goals:
+        scores = [trial.score(goal) for trial in trials]
+        ahead |= {at for at, score in enumerate(scores) if score >= max(scores) - margin}
+    for at, trial in enumerate(trials):
+        trial.abandoned = at not in ahead
+    return [trial for trial in trials if not trial.abandoned]
 
 
 def is_clearly_better(trial: Trial, start: Trial, goal: Goal) -> bool:

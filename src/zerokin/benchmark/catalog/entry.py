@@ -63,6 +63,8 @@ class Entry(BaseModel):
         What it is in the paper.
     runs
         Names of the runs that make ours.
+    only
+        By the name of a run: the methods whose lines are shown, where its record holds more.
     columns
         Of the table; none where there are no numbers.
     by_run
@@ -83,6 +85,7 @@ class Entry(BaseModel):
     title: str
     paper: str
     runs: tuple[str, ...] = ()
+    only: dict[str, tuple[str, ...]] = {}
     columns: tuple[Column, ...] = ()
     by_run: bool = False
     together: bool = False
@@ -95,4 +98,11 @@ class Entry(BaseModel):
         for line in (*self.reported, *self.best_known):
             if len(line.values) != len(self.columns):
                 raise ValueError(f"{line.model}: {len(line.values)} values, not one per column")
+        return self
+
+    @model_validator(mode="after")
+    def _only_of_runs(self) -> Entry:
+        foreign = [name for name in self.only if name not in self.runs]
+        if foreign:
+            raise ValueError(f"only: {foreign[0]} is no run of {self.name}")
         return self

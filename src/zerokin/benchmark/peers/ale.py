@@ -10,19 +10,18 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
+    RankingPeer,
     against_right,
-    rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.peer import Peer
-from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.benchmark.peers.training_set import Array
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass
-class ALE(Peer):
+class ALE(RankingPeer):
     """A class scores f W s, learned to rank the right class high, the top ranks counting most.
 
     A sample whose right class y is violated by r others, those with 1 + f W s_c > f W s_y, costs
@@ -48,17 +47,12 @@ class ALE(Peer):
     learning_rate: LearningRate = 10.0
     n_epochs: Epochs = 20
 
-    def learn(self, training: TrainingSet) -> None:
-        [self.map_] = rank_by_gradients(
-            training,
-            weighted_ranking,
-            learning_rate=self.learning_rate,
-            n_epochs=self.n_epochs,
-            decay=self.decay,
-        )
+    @staticmethod
+    def loss_gradient(scores: Tensor, labels: Tensor) -> Tensor:
+        return weighted_ranking(scores, labels)
 
     def score(self, F: Array, Z: Array) -> Array:
-        return self.map_.bilinear(F, Z)
+        return self.maps_[0].bilinear(F, Z)
 
 
 def weighted_ranking(scores: Tensor, labels: Tensor) -> Tensor:

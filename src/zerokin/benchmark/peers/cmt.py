@@ -8,10 +8,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from zerokin.benchmark.peers.bilinear import BATCH, Epochs, add_decay
+from zerokin.benchmark.peers.adam import falling_adam
+from zerokin.benchmark.peers.bilinear import BATCH, Epochs, in_batches
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.compute.products import quick_products
 from zerokin.parameters import Integer, Real
 
 
@@ -62,21 +64,19 @@ class CMT(Peer):
         generator = torch.Generator().manual_seed(training.random_state)
         W1 = torch.randn(d_f, self.n_hidden, generator=generator) / d_f**0.5
         # W₂ starts at zero: a random one adds noise that is never trained away.
-        weights = [W1.requires_grad_(), torch.zeros(self.n_hidden, d_z, requires_grad=True)]
-        optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
-        n_steps = self.n_epochs * -(-len(F) // BATCH)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - t / n_steps)
-        for _ in range(self.n_epochs):
-            for batch in torch.split(torch.randperm(len(F), generator=generator), BATCH):
-                W1, W2 = weights
-                placed = torch.tanh(F[batch] @ W1) @ W2
-                misfit = ((placed - targets[labels[batch]]) ** 2).mean()
-                optimizer.zero_grad()
-                misfit.backward()
-                add_decay([W1, W2], self.decay)
-                optimizer.step()
-                schedule.step()
-        self.weights_ = [weight.detach().double().numpy() for weight in weights]
+        W2 = torch.zeros(self.n_hidden, d_z)
+        step = falling_adam([W1, W2], self.learning_rate, self.n_epochs * -(-len(F) // BATCH))
+        with quick_products():
+            for _ in range(self.n_epochs):
+                order = torch.randperm(len(F), generator=generator)
+                for f, y in zip(*in_batches(order, F, labels), strict=True):
+                    hidden = torch.tanh(f @ W1)
+                    off = (hidden @ W2).sub_(targets[y]).mul_(2 / (len(f) * d_z))
+                    back = (off @ W2.T).mul_(1 - hidden**2)
+                    W1.grad = torch.addmm(W1, f.T, back, beta=2 * self.decay)
+                    W2.grad = torch.addmm(W2, hidden.T, off, beta=2 * self.decay)
+                    step()
+        self.weights_ = [weight.double().numpy() for weight in (W1, W2)]
 
     def score(self, F: Array, Z: Array) -> Array:
         semantic_entries, feature_entries = self.entry_scales_

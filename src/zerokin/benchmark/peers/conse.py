@@ -12,6 +12,7 @@ from zerokin.benchmark.peers.linear_models import fit_linear_models
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.classifiers.nearest_prototype import cosine_scores
+from zerokin.compute.products import quick_products
 from zerokin.declared import Count
 
 
@@ -58,18 +59,20 @@ class ConSE(Peer):
 
 
 def softmax_regression(
-    training: TrainingSet, ridge: float, *, tol: float = 1e-3
+    training: TrainingSet, ridge: float, *, tol: float = 3e-3
 ) -> tuple[Array, Array]:
     """Return W (d_f, p) and b (p,) of a softmax regression over the seen classes."""
     import torch
 
     labels = torch.from_numpy(training.labels)
     truth = torch.nn.functional.one_hot(labels, len(training.S)).float()
-    return fit_linear_models(
-        training,
-        lambda scores: torch.softmax(scores, dim=1) - truth,
-        len(training.S),
-        curvature=0.5,
-        ridge=ridge,
-        tol=tol,
-    )
+    with quick_products():
+        return fit_linear_models(
+            training,
+            lambda scores: torch.softmax(scores, dim=1) - truth,
+            len(training.S),
+            curvature=0.05,
+            bounded=False,
+            ridge=ridge,
+            tol=tol,
+        )

@@ -11,6 +11,7 @@ import numpy as np
 from zerokin.benchmark.peers.linear_models import fit_linear_models
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.compute.products import quick_products
 
 
 @dataclass
@@ -45,13 +46,15 @@ class DAP(Peer):
         # An attribute that all seen classes have, or none, cannot be learned: it counts nothing.
         self.told_ = (self.prior_ > 0) & (self.prior_ < 1)
         truth = torch.from_numpy(attributes[training.labels][:, self.told_])
-        self.W_, self.b_ = fit_linear_models(
-            training,
-            lambda scores: torch.sigmoid(scores) - truth,
-            truth.shape[1],
-            curvature=0.25,
-            ridge=self.ridge,
-        )
+        with quick_products():
+            self.W_, self.b_ = fit_linear_models(
+                training,
+                lambda scores: torch.sigmoid(scores) - truth,
+                truth.shape[1],
+                curvature=0.25,
+                ridge=self.ridge,
+                tol=3e-3,
+            )
 
     def score(self, F: Array, Z: Array) -> Array:
         attributes = np.greater(Z, self.threshold_)[:, self.told_]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from zerokin.benchmark.peers.bilinear import add_decay
+from zerokin.benchmark.peers.adam import falling_adam
 from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.compute.products import quick_products
 from zerokin.declared import Count
 from zerokin.parameters import Integer, Real
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
 
 
 @dataclass
@@ -59,30 +63,47 @@ class DEM(Peer):
         self.entry_scales_ = d_z**0.5, d_f**0.5
         S = torch.from_numpy(training.S * d_z**0.5).float()
         means = training.class_sums / training.counts[:, None] * d_f**0.5
-        targets = torch.from_numpy(means).float()
         shares = torch.from_numpy(training.counts / len(training.F)).float()[:, None]
         generator = torch.Generator().manual_seed(training.random_state)
         W1 = torch.randn(d_z, self.n_hidden, generator=generator) * (2 / d_z) ** 0.5
+        basis = span_of(means, generator)  # drawn after W₁
+        r = len(basis)
+        shrunk = (r / d_f) ** 0.5
+        targets = torch.from_numpy(means).float() @ basis.T * shrunk
         # W₂ starts at zero: what noise a random one adds to unseen classes is never trained away.
-        W2 = torch.zeros(self.n_hidden, d_f)
-        weights = [W1, torch.zeros(self.n_hidden), W2, torch.zeros(d_f)]
-        for weight in weights:
-            weight.requires_grad_()
-        optimizer = torch.optim.Adam(weights, lr=self.learning_rate)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - t / self.n_steps)
-        for _ in range(self.n_steps):
-            W1, b1, W2, b2 = weights
-            placed = torch.relu(S @ W1 + b1) @ W2 + b2
-            misfit = (shares * (placed - targets) ** 2).sum() / d_f
-            optimizer.zero_grad()
-            misfit.backward()
-            add_decay([W1, W2], self.decay)
-            optimizer.step()
-            schedule.step()
-        self.weights_ = [weight.detach().double().numpy() for weight in weights]
+        W2, b1, b2 = torch.zeros(self.n_hidden, r), torch.zeros(self.n_hidden), torch.zeros(r)
+        weights = [W1, b1, W2, b2]
+        step = falling_adam(weights, self.learning_rate, self.n_steps)
+        with quick_products():
+            for _ in range(self.n_steps):
+                hidden = torch.relu(S @ W1 + b1)
+                off = torch.addmm(b2, hidden, W2).sub_(targets).mul_(shares * (2 / r))
+                back = (off @ W2.T).mul_(hidden > 0)
+                W1.grad = torch.addmm(W1, S.T, back, beta=2 * self.decay)
+                b1.grad, b2.grad = back.sum(dim=0), off.sum(dim=0)
+                W2.grad = torch.addmm(W2, hidden.T, off, beta=2 * self.decay * d_f / r)
+                step()
+        lifted = basis / shrunk
+        self.weights_ = [one.double().numpy() for one in (W1, b1, W2 @ lifted, b2 @ lifted)]
 
     def score(self, F: Array, Z: Array) -> Array:
         semantic_entries, feature_entries = self.entry_scales_
         W1, b1, W2, b2 = self.weights_
         placed = np.maximum(Z * semantic_entries @ W1 + b1, 0) @ W2 + b2
         return -squared_distances(F, placed / feature_entries)
+
+
+def span_of(rows: Array, draw: Generator) -> Tensor:
+    """Return an orthonormal basis (r, d) of what rows (p, d) span, r = min(p, d), turned at random.
+
+    So no direction of it is that of the largest differences, and all coordinates are alike.
+    """
+    import torch
+
+    p, d = rows.shape
+    if p >= d:
+        return torch.eye(d)
+    straight = torch.linalg.qr(torch.from_numpy(rows).T)[0]
+    turn = torch.linalg.qr(torch.randn(p, p, generator=draw, dtype=torch.float64))[0]
+    turned: Tensor = (straight @ turn).T.float()
+    return turned

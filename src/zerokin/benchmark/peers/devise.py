@@ -12,11 +12,10 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
+    RankingPeer,
     against_right,
-    rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.peer import Peer
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class DeViSE(Peer):
+class DeViSE(RankingPeer):
     """Features are mapped among unit class vectors, nearer to their own than to any other.
 
     A sample of class y costs Σ_{c ≠ y} max(0, 0.1 + f W s_c − f W s_y); the nearest class is by
@@ -49,18 +48,16 @@ class DeViSE(Peer):
     learning_rate: LearningRate = 0.5
     n_epochs: Epochs = 20
 
-    def learn(self, training: TrainingSet) -> None:
+    @staticmethod
+    def loss_gradient(scores: Tensor, labels: Tensor) -> Tensor:
+        return hinge_rank(scores, labels)
+
+    def compared(self, training: TrainingSet) -> TrainingSet:
         unit = training.S / np.linalg.norm(training.S, axis=1, keepdims=True)
-        [self.map_] = rank_by_gradients(
-            replace(training, S=unit),
-            hinge_rank,
-            learning_rate=self.learning_rate,
-            n_epochs=self.n_epochs,
-            decay=self.decay,
-        )
+        return replace(training, S=unit)
 
     def score(self, F: Array, Z: Array) -> Array:
-        return self.map_.cosines_of_semantics(F, Z)
+        return self.maps_[0].cosines_of_semantics(F, Z)
 
 
 def hinge_rank(scores: Tensor, labels: Tensor) -> Tensor:

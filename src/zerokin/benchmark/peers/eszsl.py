@@ -30,6 +30,7 @@ class ESZSL(Peer):
     """
 
     name: ClassVar[str] = "eszsl"
+    iterative: ClassVar[bool] = False
     reference: ClassVar[str] = (
         "Romera-Paredes & Torr, An Embarrassingly Simple Approach to Zero-Shot Learning, ICML 2015"
     )

@@ -17,6 +17,7 @@ from zerokin.benchmark.peers.generative import (
     forward,
     random_layers,
 )
+from zerokin.benchmark.peers.peer import RidgeWeight
 from zerokin.declared import Count
 from zerokin.parameters import Real
 
@@ -50,6 +51,8 @@ class FCLSWGAN(GenerativePeer):
         β, where features have entries of mean square one.
     penalty
         λ.
+    class_ridge
+        Weight of ‖W‖²/2 beside the summed cross-entropy of that softmax regression.
     n_critic
         Steps of the critic for one of the generator.
     n_hidden
@@ -63,7 +66,7 @@ class FCLSWGAN(GenerativePeer):
     n_generated
         Features to generate for each unseen class.
     ridge
-        Weight of ‖W‖²/2 beside the summed cross-entropy of both classifiers.
+        Weight of ‖W‖²/2 beside the summed cross-entropy of the last classifier.
     """
 
     name: ClassVar[str] = "f-clswgan"
@@ -75,9 +78,11 @@ class FCLSWGAN(GenerativePeer):
         "class_weight": (0.3, 1.0),
         "ridge": (0.1, 0.3, 1.0),
     }
+    generator_ignores: ClassVar[tuple[str, ...]] = ("ridge",)
     learning_rate: Annotated[float, Real(0, 10, closed="right")] = 1e-3
     class_weight: Annotated[float, Real(0, 1e6)] = 1.0
     penalty: Annotated[float, Real(0, 1e6)] = 10.0
+    class_ridge: RidgeWeight = 0.3
     n_critic: Count = 5
     n_hidden: Width = 256
     n_epochs: Count = 10
@@ -89,7 +94,8 @@ class FCLSWGAN(GenerativePeer):
         training, d_f, d_z = self.training_, F.shape[1], S.shape[1]
         labels = torch.from_numpy(training.labels)
         W, b = training.samples.once(
-            ("roughly", self.ridge), lambda: softmax_regression(training, self.ridge, tol=TOLERANCE)
+            ("roughly", self.class_ridge),
+            lambda: softmax_regression(training, self.class_ridge, tol=TOLERANCE),
         )
         classifier = [(torch.from_numpy(W / d_f**0.5).float(), torch.from_numpy(b).float())]
         generator = random_layers([self.n_noise + d_z, self.n_hidden, d_f], draw)

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
+from zerokin.benchmark.peers.adam import falling_adam
 from zerokin.benchmark.peers.conse import softmax_regression
+from zerokin.benchmark.peers.linear_models import add_samples
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, Samples, TrainingSet
+from zerokin.compute.products import quick_products
 from zerokin.declared import Count
 from zerokin.errors import InvalidInput
 from zerokin.parameters import Integer
@@ -89,7 +92,8 @@ class GenerativePeer(Peer):
         F = torch.from_numpy(training.F * training.F.shape[1] ** 0.5).float()
         S = torch.from_numpy(training.S * training.S.shape[1] ** 0.5).float()[training.labels]
         draw = torch.Generator().manual_seed(training.random_state)
-        layers = self.train_generator(F, S, draw)
+        with quick_products():
+            layers = self.train_generator(F, S, draw)
         noise = torch.randn(self.n_generated, self.n_noise, generator=draw)
         return [(W.detach(), b.detach()) for W, b in layers], noise
 
@@ -129,6 +133,7 @@ class GenerativePeer(Peer):
             np.arange(len(Z)),
             feature_scale=1.0,
         )
+        add_samples(training.samples, generated, samples)
         return TrainingSet(samples, Z, semantic_scale=1.0)
 
 
@@ -171,13 +176,11 @@ def descent(
     import torch
 
     weights = [weight for layer in layers for weight in layer]
-    optimizer = torch.optim.Adam(weights, learning_rate, betas)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: max(0.0, 1 - t / n_steps))
+    move = falling_adam(weights, learning_rate, n_steps, betas)
 
     def step(loss: Tensor) -> None:
-        optimizer.zero_grad()
-        loss.backward(inputs=weights)  # type: ignore[no-untyped-call]
-        optimizer.step()
-        schedule.step()
+        for weight, slope in zip(weights, torch.autograd.grad(loss, weights), strict=True):
+            weight.grad = slope
+        move()
 
     return step

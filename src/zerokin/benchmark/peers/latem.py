@@ -12,12 +12,11 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
+    RankingPeer,
     against_right,
-    rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.peer import Peer
-from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.benchmark.peers.training_set import Array
 from zerokin.parameters import Integer
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class LatEm(Peer):
+class LatEm(RankingPeer):
     """A class scores max over k of f W_k s: which of K maps serves is latent.
 
     A sample of class y costs the mean over c ≠ y of max(0, 1 + max_k f W_k s_c − max_k f W_k s_y).
@@ -54,15 +53,13 @@ class LatEm(Peer):
     learning_rate: LearningRate = 100.0
     n_epochs: Epochs = 20
 
-    def learn(self, training: TrainingSet) -> None:
-        self.maps_ = rank_by_gradients(
-            training,
-            mean_hinge,
-            learning_rate=self.learning_rate,
-            n_epochs=self.n_epochs,
-            decay=self.decay,
-            n_maps=self.n_maps,
-        )
+    @property
+    def maps(self) -> int:
+        return self.n_maps
+
+    @staticmethod
+    def loss_gradient(scores: Tensor, labels: Tensor) -> Tensor:
+        return mean_hinge(scores, labels)
 
     def score(self, F: Array, Z: Array) -> Array:
         scores: Array = np.max([one.bilinear(F, Z) for one in self.maps_], axis=0)

@@ -1,4 +1,4 @@
-"""Many linear classifiers at once: convex losses with a ridge, by accelerated gradient descent.
+"""Many linear classifiers at once: convex losses with a ridge, by accelerated descent or L-BFGS.
 
 DAP's logistic regressions, ConSE's softmax regression and SynC's support vector machines all are
 
@@ -7,19 +7,22 @@ DAP's logistic regressions, ConSE's softmax regression and SynC's support vector
 for a loss ℓ whose second derivative is at most a known curvature c. In coordinates in which
 c FᵀF + ridge·I is the identity a gradient step of length one never overshoots, and a few dozen
 accelerated ones reach the minimum. The features are centered first: then the bias, which has no
-ridge, no longer depends on W.
+ridge, no longer depends on W. Where that bound is far from what losses have, as a softmax's over
+many classes is, L-BFGS takes a third of the steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.benchmark.peers.lbfgs import minimize
 from zerokin.benchmark.peers.training_set import (
     Array,
+    Samples,
     TrainingSet,
     row_spectrum,
 )
@@ -38,6 +41,7 @@ def fit_linear_models(
     *,
     curvature: float,
     ridge: float,
+    bounded: bool = True,
     max_iter: int = 100,
     tol: float = 1e-3,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -52,7 +56,9 @@ def fit_linear_models(
     n_models
         k.
     curvature
-        Bound on the second derivative of a sample's loss in any direction of its scores.
+        Of a sample's loss in a direction of its scores: the second derivative.
+    bounded
+        Whether that is a bound in any direction, or a typical value: L-BFGS is taken then.
     ridge
         Weight of ‖W‖²/2.
     max_iter
@@ -62,15 +68,30 @@ def fit_linear_models(
     """
     import torch
 
-    samples = training.samples
-    mean = samples.F.mean(axis=0, dtype=np.float64)
-    eigenvalues, U = samples.once("centered spectrum", lambda: row_spectrum(samples.F, mean))
+    mean, eigenvalues, U, rotated = coordinates_of(training.samples)
     lengths = torch.from_numpy((curvature * eigenvalues + ridge) ** -0.5)
-    rotated = samples.once("centered features", lambda: _rotated(samples.F, mean, U))
     X = rotated * lengths.float()
     decay = (ridge * lengths**2).float()[:, None]
-
+    solve = _accelerated if bounded else _by_lbfgs
     bias_step = 1 / (curvature * len(X))
+    V, b = solve(X, decay, gradient, n_models, bias_step=bias_step, max_iter=max_iter, tol=tol)
+    W = U @ (lengths[:, None] * V.double()).numpy()
+    return W, b.double().numpy() - mean @ W
+
+
+def _accelerated(
+    X: Tensor,
+    decay: Tensor,
+    gradient: Gradient,
+    n_models: int,
+    *,
+    bias_step: float,
+    max_iter: int,
+    tol: float,
+) -> tuple[Tensor, Tensor]:
+    """Return V (d_f, k) and b (k,) by accelerated gradients, whose steps never overshoot."""
+    import torch
+
     V = previous = torch.zeros(X.shape[1], n_models)
     b = previous_b = torch.zeros(n_models)
     momentum, first = 1.0, 0.0
@@ -81,8 +102,7 @@ def fit_linear_models(
         first = first or size
         stepped, stepped_b = V - slope, b - bias_step * residual.sum(dim=0)
         if size <= tol * first:
-            previous, previous_b = stepped, stepped_b
-            break
+            return stepped, stepped_b
         # Momentum that points uphill is dropped (O'Donoghue & Candès, 2015).
         if float((slope * (stepped - previous)).sum()) > 0:
             momentum = 1.0
@@ -90,8 +110,74 @@ def fit_linear_models(
         carry = (momentum - 1) / following
         V, b = stepped + carry * (stepped - previous), stepped_b + carry * (stepped_b - previous_b)
         previous, previous_b, momentum = stepped, stepped_b, following
-    W = U @ (lengths[:, None] * previous.double()).numpy()
-    return W, previous_b.double().numpy() - mean @ W
+    return previous, previous_b
+
+
+def _by_lbfgs(
+    X: Tensor,
+    decay: Tensor,
+    gradient: Gradient,
+    n_models: int,
+    *,
+    bias_step: float,
+    max_iter: int,
+    tol: float,
+) -> tuple[Tensor, Tensor]:
+    """Return V (d_f, k) and b (k,) by L-BFGS, the bias being one more row."""
+    import torch
+
+    bias = torch.full((len(X), 1), bias_step**0.5)
+    wider, heavier = torch.cat([X, bias], dim=1), torch.cat([decay, torch.zeros(1, 1)])
+    found = minimize(
+        lambda V, scores: torch.addmm(heavier * V, wider.T, gradient(scores)),
+        wider,
+        n_models,
+        max_iter=max_iter,
+        tol=tol,
+    )
+    return found[:-1], found[-1] * bias_step**0.5
+
+
+class Coordinates(NamedTuple):
+    """Features (f − mean) U, written along eigenvectors of a scatter."""
+
+    mean: Array
+    """(d_f,)"""
+    eigenvalues: Array
+    """(r,)"""
+    U: Array
+    """(d_f, r)"""
+    rotated: Tensor
+    """(N, r) in float32"""
+
+
+def coordinates_of(samples: Samples) -> Coordinates:
+    """Return samples centered and along the eigenvectors of their scatter, made once."""
+    return samples.once("coordinates", lambda: _own_coordinates(samples))
+
+
+def add_samples(samples: Samples, added: Array, joined: Samples) -> None:
+    """Give samples and those added to them (n, d_f), joined, the coordinates of the samples.
+
+    A minimum is the same in any coordinates; one factorization then serves all that is added,
+    unless few samples span less than all of the space.
+    """
+    import torch
+
+    def coordinates() -> Coordinates:
+        known = coordinates_of(samples)
+        if known.U.shape[1] < known.U.shape[0]:
+            return _own_coordinates(joined)
+        rotated = _rotated(added, known.mean, known.U)
+        return known._replace(rotated=torch.cat([known.rotated, rotated]))
+
+    joined.once("coordinates", coordinates)
+
+
+def _own_coordinates(samples: Samples) -> Coordinates:
+    eigenvalues, U = row_spectrum(samples.F, samples.class_sums.sum(axis=0))
+    mean = samples.F.mean(axis=0, dtype=np.float64)
+    return Coordinates(mean, eigenvalues, U, _rotated(samples.F, mean, U))
 
 
 def _rotated(F: Array, mean: Array, U: Array) -> Tensor:

@@ -44,11 +44,14 @@ class Peer(Declared, ABC):
         Who proposed it, and where.
     grid
         Values of the hyper-parameters to choose from on validation classes.
+    iterative
+        Whether it is fitted in many steps. Such trials race: see `PeerMethod`.
     """
 
     name: ClassVar[str]
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, Sequence[float]]]
+    iterative: ClassVar[bool] = True
 
     def fit(self, F: Array, y: Labels, Z: Array, *, random_state: int = 0) -> Self:
         """Learn from features of seen classes.
@@ -108,9 +111,19 @@ class Peer(Declared, ABC):
     ) -> Iterator[tuple[dict[str, float], Self]]:
         """Yield every point of the grid with its fitted peer; what points share is made once."""
         training = TrainingSet.from_samples(F, y, Z, random_state=random_state)
-        for values in product(*cls.grid.values()):
-            point = dict(zip(cls.grid, values, strict=True))
+        points = [
+            dict(zip(cls.grid, values, strict=True)) for values in product(*cls.grid.values())
+        ]
+        cls.learn_together(training, [cls(**point) for point in points])
+        for point in points:
             yield point, cls(**point).fit_on(training, Z)
+
+    @classmethod
+    def learn_together(cls, training: TrainingSet, peers: Sequence[Self]) -> None:
+        """Learn at once what several peers will ask for, and leave it with the training set.
+
+        `learn` finds it there. By default nothing is: peers are learned one by one.
+        """
 
     @abstractmethod
     def learn(self, training: TrainingSet) -> None:

@@ -24,6 +24,7 @@ class Ridge(Peer):
     """
 
     name: ClassVar[str] = "ridge"
+    iterative: ClassVar[bool] = False
     reference: ClassVar[str] = (
         "Palatucci, Pomerleau, Hinton & Mitchell, Zero-Shot Learning with Semantic Output Codes, "
         "NIPS 2009"
@@ -54,6 +55,7 @@ class RidgeSemanticsToFeatures(Peer):
     """
 
     name: ClassVar[str] = "ridge-s2f"
+    iterative: ClassVar[bool] = False
     reference: ClassVar[str] = (
         "Shigeto, Suzuki, Hara, Shimbo & Matsumoto, Ridge Regression, Hubness, and Zero-Shot "
         "Learning, ECML PKDD 2015"

@@ -30,6 +30,7 @@ class SAE(Peer):
         λ, the weight of encoding.
     """
 
+    iterative: ClassVar[bool] = False
     reference: ClassVar[str] = (
         "Kodirov, Xiang & Gong, Semantic Autoencoder for Zero-Shot Learning, CVPR 2017"
     )

@@ -10,19 +10,18 @@ from zerokin.benchmark.peers.bilinear import (
     Decay,
     Epochs,
     LearningRate,
+    RankingPeer,
     against_right,
-    rank_by_gradients,
     violations,
 )
-from zerokin.benchmark.peers.peer import Peer
-from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.benchmark.peers.training_set import Array
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass
-class SJE(Peer):
+class SJE(RankingPeer):
     """A class scores f W s, learned against the wrong class that comes closest.
 
     A sample of class y costs max over c ≠ y of max(0, 1 + f W s_c − f W s_y).
@@ -47,17 +46,12 @@ class SJE(Peer):
     learning_rate: LearningRate = 5.0
     n_epochs: Epochs = 20
 
-    def learn(self, training: TrainingSet) -> None:
-        [self.map_] = rank_by_gradients(
-            training,
-            structured_hinge,
-            learning_rate=self.learning_rate,
-            n_epochs=self.n_epochs,
-            decay=self.decay,
-        )
+    @staticmethod
+    def loss_gradient(scores: Tensor, labels: Tensor) -> Tensor:
+        return structured_hinge(scores, labels)
 
     def score(self, F: Array, Z: Array) -> Array:
-        return self.map_.bilinear(F, Z)
+        return self.maps_[0].bilinear(F, Z)
 
 
 def structured_hinge(scores: Tensor, labels: Tensor) -> Tensor:

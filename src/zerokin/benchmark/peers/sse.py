@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
+from zerokin.benchmark.peers.adam import falling_adam
 from zerokin.benchmark.peers.bilinear import Decay, against_right
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.simplex import simplex_mixtures
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
 from zerokin.declared import Count
 from zerokin.parameters import Real
+from zerokin.projection.arrays import row_blocks
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 BATCH = 64
+CLASSES = 2
+"""Whose minima with a batch are made at a time: they stay in a processor's caches."""
 
 
 @dataclass
@@ -91,8 +95,7 @@ def fit_max_margin(
     labels = torch.from_numpy(training.labels)
     means = training.class_sums / training.counts[:, None] * d_f**0.5
     w, V = torch.zeros(d_f), torch.from_numpy(means).float()
-    optimizer = torch.optim.Adam([w, V], lr=learning_rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: 1 - t / n_steps)
+    step = falling_adam([w, V], learning_rate, n_steps)
     generator = torch.Generator().manual_seed(training.random_state)
     order = torch.empty(0, dtype=torch.long)
     for _ in range(n_steps):
@@ -101,8 +104,7 @@ def fit_max_margin(
         batch, order = order[:BATCH], order[BATCH:]
         slopes = margin_gradients(w, V, F[batch], labels[batch], margins)
         w.grad, V.grad = slopes[0] + decay * w, slopes[1] + decay * V
-        optimizer.step()
-        schedule.step()
+        step()
     return w.double().numpy(), V.double().numpy()
 
 
@@ -112,14 +114,27 @@ def margin_gradients(
     """Return the gradients of a batch's mean loss, without decay, for w (d,) and V (p, d)."""
     import torch
 
-    mixed = torch.minimum(f, V[:, None])  # (p, B, d)
-    scores = (mixed @ w).T / len(w)
+    scores = minima_scores(f, w, V)
     short = margins[labels] + scores - scores.gather(1, labels[:, None])
     violated = (short > 0).to(scores.dtype).scatter(1, labels[:, None], 0.0)
     weights = against_right(violated, labels).T / (violated.numel() * len(w))  # (p, B)
-    of_w = weights.reshape(-1) @ mixed.reshape(-1, len(w))
-    below = (V[:, None] < f).to(V.dtype)  # where the threshold is what counts
-    return of_w, (weights[:, None] @ below)[:, 0] * w
+    of_w, of_V = torch.zeros_like(w), torch.empty_like(V)
+    for rows in row_blocks(len(V), CLASSES):
+        mixed = torch.minimum(f, V[rows, None])  # (k, B, d)
+        of_w += weights[rows].reshape(-1) @ mixed.reshape(-1, len(w))
+        below = torch.lt(V[rows, None], f, out=mixed)  # where the threshold is what counts
+        of_V[rows] = (weights[rows, None] @ below)[:, 0] * w
+    return of_w, of_V
+
+
+def minima_scores(f: Tensor, w: Tensor, V: Tensor) -> Tensor:
+    """Return w·min(f, v_r) / d of samples (B, d) for thresholds (p, d), as (B, p)."""
+    import torch
+
+    scores = f.new_empty(len(f), len(V))
+    for rows in row_blocks(len(V), CLASSES):
+        scores[:, rows] = (torch.minimum(f, V[rows, None]) @ w).T
+    return scores.div_(len(w))
 
 
 def seen_scores(F: Array, w: Array, V: Array) -> Array:
@@ -128,7 +143,6 @@ def seen_scores(F: Array, w: Array, V: Array) -> Array:
 
     entries = torch.from_numpy(F * F.shape[1] ** 0.5).float()
     weights, thresholds = torch.from_numpy(w).float(), torch.from_numpy(V).float()
-    rows = torch.split(entries, BATCH)
-    scores = [(torch.minimum(f, thresholds[:, None]) @ weights).T / len(w) for f in rows]
+    scores = [minima_scores(f, weights, thresholds) for f in torch.split(entries, BATCH)]
     found: Array = torch.cat(scores).double().numpy()
     return found

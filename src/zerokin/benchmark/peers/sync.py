@@ -12,6 +12,7 @@ from zerokin.benchmark.peers.distances import squared_distances
 from zerokin.benchmark.peers.linear_models import fit_linear_models
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, TrainingSet
+from zerokin.compute.products import quick_products
 from zerokin.errors import InvalidInput
 from zerokin.parameters import Real
 
@@ -81,10 +82,11 @@ def one_vs_others(training: TrainingSet, lam: float) -> tuple[Array, Array]:
 
     labels = torch.from_numpy(training.labels)
     signs = 2 * torch.nn.functional.one_hot(labels, len(training.S)).float() - 1
-    return fit_linear_models(
-        training,
-        lambda scores: -2 * signs * (1 - signs * scores).clamp(min=0),
-        len(training.S),
-        curvature=2.0,
-        ridge=lam,
-    )
+    with quick_products():
+        return fit_linear_models(
+            training,
+            lambda scores: -2 * signs * (1 - signs * scores).clamp(min=0),
+            len(training.S),
+            curvature=2.0,
+            ridge=lam,
+        )

@@ -32,6 +32,14 @@ class Shared:
         made: Made = self._made[key]
         return made
 
+    def keep(self, key: object, made: object) -> None:
+        """Keep what was made elsewhere under this key."""
+        self._made[key] = made
+
+    def has(self, key: object) -> bool:
+        """Tell whether something was made under this key."""
+        return key in self._made
+
 
 @dataclass(frozen=True, eq=False)
 class Samples(Shared):
@@ -225,7 +233,7 @@ def gram(rows: Array) -> NDArray[np.float64]:
 
 
 def row_spectrum(
-    rows: Array, center: Array | None = None
+    rows: Array, total: Array | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return eigenvalues (r,) and eigenvectors (d_f, r) of the Gram matrix of rows (N, d_f).
 
@@ -237,16 +245,16 @@ def row_spectrum(
     ----------
     rows
         The rows.
-    center
-        (d_f,) their mean, to be taken off them.
+    total
+        (d_f,) their sum, for the Gram matrix of rows with their mean taken off.
     """
     if len(rows) <= rows.shape[1] // 2:
-        exact = rows.astype(np.float64) - (0.0 if center is None else center)
+        exact = rows.astype(np.float64) - (0.0 if total is None else total / len(rows))
         _, lengths, Vt = np.linalg.svd(exact, full_matrices=False)
         return lengths**2, Vt.T
     scatter = gram(rows)
-    if center is not None:
-        scatter -= len(rows) * np.outer(center, center)
+    if total is not None:
+        scatter -= np.outer(total, total) / len(rows)
     return symmetric_spectrum(scatter)
 
 
