@@ -1,11 +1,11 @@
-"""Do two processes on two cores halve the time of one process on one core?
+"""What two processes on two cores take, as a share of what one process on one core takes.
 
     python benchmarks/processes.py --samples 20000 --repetitions 3
 
-draws the features of ``benchmarks/scale.py``, and has one process and then two, by `torchrun`, each on
-a core of its own, sum FᵀF and find the graph's neighbors. They take turns. For every count
-the seconds are told between the moments at which all processes begin and end, and the ratio of the
-best ones: at most 0.6 is the target. Beside them stand processor seconds, for machines that are not
+draws the features of ``benchmarks/scale.py``, and has one process and then two, by `torchrun`, each
+on a core of its own, sum FᵀF and find the graph's neighbors. They take turns. For every count the
+seconds are told between the moments at which all processes begin and end, and the ratio of the best
+ones: at most 0.6 is the target. Beside them stand processor seconds, for machines that are not
 quiet: half of those that both processes take, over those of one, is the ratio of a quiet machine.
 """
 

@@ -21,6 +21,7 @@ from zerokin.classifiers.memo import RunStage
 from zerokin.classifiers.nearness import Distance, nearness
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.classifiers.residual_correction import semantic_kernel, superclass_kernel
+from zerokin.compute.processes import current
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
 from zerokin.features.scaler import FeatureScaler, unit_length
@@ -34,6 +35,8 @@ Matrix = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
     """What is learned from: samples of seen classes, and semantics of all classes.
+
+    Of several processes each has samples of its own.
 
     Parameters
     ----------
@@ -54,8 +57,8 @@ class TrainingSet:
 
     @cached_property
     def seen(self) -> NDArray[np.int64]:
-        """(p,) positions of the classes that have samples."""
-        return np.unique(self.labels)
+        """(p,) positions of the classes that have samples, in whichever process."""
+        return current().union(self.labels)
 
 
 class ScaledFeatures(NamedTuple):
@@ -75,10 +78,10 @@ class Projection(NamedTuple):
 
 def scale_features(features: NDArray[Any], labels: NDArray[np.int64], steps: str) -> ScaledFeatures:
     """Learn the steps of `FeatureScaler` from training features (N, d_f), and apply them."""
-    normalizer = FeatureScaler(steps)
+    normalizer, processes = FeatureScaler(steps), current()
     F = normalizer.fit_transform(features, labels)
-    seen = np.unique(labels)
-    means = class_means(F, labels, int(seen[-1]) + 1)[seen]
+    seen = processes.union(labels)
+    means = class_means(F, labels, int(seen[-1]) + 1, processes)[seen]
     return ScaledFeatures(normalizer, F, means)
 
 
@@ -102,7 +105,7 @@ def factor_features(scaled: ScaledFeatures, device: str = "cpu") -> FeatureSpect
 
 def refuse_all_zero(F: NDArray[Any], steps: str) -> None:
     """Refuse scaled training features (N, d_f) from which nothing can be learned."""
-    if not F.any():
+    if not current().any(bool(F.any())):
         raise InvalidInput(
             f"X is all zero once it is normalized by {steps!r}: nothing can be learned from it"
         )

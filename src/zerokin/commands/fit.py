@@ -16,6 +16,7 @@ import typer
 from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.several_labels import fit_labels, refuse_options
 from zerokin.commands.usage import going_on_from
+from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
 from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.errors import InvalidInput, ZerokinWarning, listing
@@ -95,8 +96,8 @@ def fit(
         Path | None,
         typer.Option(
             "--resume-folder",
-            help="images: where to go on from, and to be able to; by default OUT.training, "
-            "removed at the end",
+            help="where to go on from, and to be able to; for images, and for several processes, "
+            "OUT.training by default, removed at the end",
         ),
     ] = None,
     skip_damaged: Annotated[
@@ -276,15 +277,17 @@ def fit_bundle(
     from zerokin.recognizer import fit_recognizer
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
-    by_network = "learner" in options
-    if by_network:
+    keeps = "learner" in options or resume is not None or current().shared
+    if keeps:
         refuse_unwritable(kept, inside=True)
-    with going_on_from(kept) if by_network else nullcontext(), warnings.catch_warnings():
+    with going_on_from(kept) if keeps else nullcontext(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
-        recognizer = fit_recognizer(dataset, folder=kept if by_network else None, **options)
+        recognizer = fit_recognizer(dataset, folder=kept if keeps else None, **options)
     recognizer.about["notes"] = [*notes, *recognizer.about["notes"]]
+    if not current().leads:
+        return
     recognizer.save(folder)
-    if by_network and resume is None:
+    if keeps and resume is None:
         shutil.rmtree(kept, ignore_errors=True)
     for note in recognizer.about["notes"]:
         out.print(f"note: {note}", soft_wrap=True)

@@ -33,6 +33,16 @@ def speaks_first() -> bool:
         return True
 
 
+_saying = threading.Lock()
+
+
+def say_first(message: str) -> None:
+    """Print a line about the end of the job, if no other process has."""
+    with _saying:
+        if speaks_first():
+            print(f"zerokin: {message}", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def end_with_the_others(message: str) -> Iterator[None]:
     """Say in one line why this process ends where `torchrun` ends it for another's sake.
@@ -50,14 +60,12 @@ def end_with_the_others(message: str) -> Iterator[None]:
     def listen() -> None:
         while number := heard.recv(1):
             if number[0] == signal.SIGTERM:
-                if speaks_first():
-                    print(f"zerokin: {message}", file=sys.stderr, flush=True)
+                say_first(message)
                 os._exit(2)
 
     threading.Thread(target=listen, daemon=True).start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(wakeup)
-        signal.signal(signal.SIGTERM, before)
-        told.close()  # which ends the thread
+    yield
+    # Not where something went wrong: until that is said, torchrun must not end this process.
+    signal.set_wakeup_fd(wakeup)
+    signal.signal(signal.SIGTERM, before)
+    told.close()  # which ends the thread

@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.compute.processes import ALONE, Processes
+
 
 def class_means(
-    F: NDArray[Any], labels: NDArray[np.integer], n_classes: int
+    F: NDArray[Any],
+    labels: NDArray[np.integer],
+    n_classes: int,
+    processes: Processes = ALONE,
 ) -> NDArray[np.float64]:
     """Return the mean of the features (N, d_f) of each class, (C, d_f); zeros for a class without.
+
+    Of several processes each gives its own rows, and all get the means of all rows.
 
     Examples
     --------
@@ -22,10 +29,10 @@ def class_means(
     """
     from scipy.sparse import csr_array
 
-    counts = np.bincount(labels, minlength=n_classes)
+    counts = processes.sum(np.bincount(labels, minlength=n_classes))
     # A sparse product sums without a sorted copy of F.
     member = csr_array(
         (1 / counts[labels], (labels, np.arange(len(labels)))), shape=(n_classes, len(labels))
     )
     means: NDArray[np.float64] = member @ F
-    return means
+    return processes.sum(means)

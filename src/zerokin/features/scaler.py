@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.compute.processes import ALONE, Processes, current
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.class_means import class_means
 from zerokin.matrices import finite_matrix, plain_array
@@ -71,7 +72,7 @@ class FeatureScaler:
     def fit_transform(self, F: Features, labels: NDArray[np.integer]) -> Features:
         """Learn the steps and return the training features, normalized."""
         F = finite_matrix(F, "F")
-        labels = _checked_labels(labels, len(F))
+        labels, processes = _checked_labels(labels, len(F)), current()
         self.maps = []
         for name, amount in self._parsed:
             if name == "power":
@@ -79,9 +80,10 @@ class FeatureScaler:
             elif name == "unit":
                 self.maps.append(unit_length)
             elif name == "center":
-                self.maps.append(Affine(shift=F.mean(axis=0), matrix=None))
+                self.maps.append(Affine(shift=_mean(F, processes), matrix=None))
             else:
-                matrix = whitening(F, labels, shrinkage=amount).astype(F.dtype)
+                white = whitening(F, labels, shrinkage=amount, processes=processes)
+                matrix = processes.leading(white).astype(F.dtype)
                 self.maps.append(Affine(shift=None, matrix=matrix))
             F = self.maps[-1](F)
         return F
@@ -142,25 +144,42 @@ def unit_length(F: Features) -> Features:
     return scaled
 
 
-def whitening(F: Features, labels: NDArray[np.integer], *, shrinkage: float) -> NDArray[np.float64]:
+def _mean(F: Features, processes: Processes) -> Features:
+    """Return the mean of the rows that all processes have."""
+    if not processes.shared:
+        mean: Features = F.mean(axis=0)
+        return mean
+    total = processes.sum(F.sum(axis=0, dtype=np.float64))
+    return (total / processes.sum(np.array([len(F)]))).astype(F.dtype)
+
+
+def whitening(
+    F: Features,
+    labels: NDArray[np.integer],
+    *,
+    shrinkage: float,
+    processes: Processes = ALONE,
+) -> NDArray[np.float64]:
     """Return (S + s·t·I)^-1/2 √t, S being the scatter of features around their class means.
 
     The factor √t keeps lengths of the size they had. Features that do not vary within classes
-    are left as they are.
+    are left as they are. Of several processes each gives its own rows.
     """
-    _, members = np.unique(labels, return_inverse=True)
-    largest = float(np.abs(F).max(initial=0.0))
+    classes = processes.union(labels)
+    members = np.searchsorted(classes, labels)
+    largest = float(processes.gather(np.abs(F).max(initial=0.0, keepdims=True)).max())
     if 0 < largest < SMALL[F.dtype.itemsize > 4]:
         # Whitening does not depend on scale, and a power of two changes no digit.
         F = np.ldexp(F, -int(np.frexp(largest)[1]))
-    means = class_means(F, members, members.max() + 1)
-    if len(F) < F.shape[1]:
+    means = class_means(F, members, len(classes), processes)
+    if len(F) < F.shape[1] and not processes.shared:
         return _whitening_of_few(F - means[members], shrinkage)
     # Σ (f - m)(f - m)ᵀ = FᵀF - Σ n m mᵀ would cancel: subtract first.
     scatter = np.zeros((F.shape[1], F.shape[1]))
     for start in range(0, len(F), 4096):
         rest = F[start : start + 4096] - means[members[start : start + 4096]]
         scatter += rest.T @ rest
+    scatter = processes.sum(scatter)
     mean_eigenvalue = np.trace(scatter) / len(scatter)
     if mean_eigenvalue <= 0:
         return np.eye(len(scatter))

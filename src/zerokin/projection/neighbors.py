@@ -35,6 +35,8 @@ Search = Literal["auto", "exact", "approximate"]
 SEARCH = OneOf(get_args(Search))
 APPROXIMATE_FROM = 50_000
 """Samples from which ``"auto"`` takes an approximate search on a CPU: see docs/scale.md."""
+PASSED_ROWS = 16_384
+"""Rows that go round among processes at a time, where memory is no matter."""
 SAMPLE = 1_000  # rows on which recall is measured
 
 
@@ -139,7 +141,7 @@ def find_neighbors(
         mine = Samples(arrays, F, unit=plan.unit, start=shards.start)
         if shards.processes.shared:
             _refuse_approximate(search)
-            return Neighbors(*_passed_round(mine, k, shards, plan), 1.0)
+            return Neighbors(*_passed_round(mine, k, shards, plan, bound=budget is not None), 1.0)
         screen = Screen(mine, mine, k)
         if _is_approximate(search, samples, device, plan):
             return _approximate(screen)
@@ -159,7 +161,7 @@ def _nearest(pairs: Pairs, count: int, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _passed_round(
-    mine: Samples, k: int, shards: Shards, plan: SearchPlan
+    mine: Samples, k: int, shards: Shards, plan: SearchPlan, *, bound: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Neighbors of this process's samples among those of all, a block of which goes round.
 
@@ -168,19 +170,21 @@ def _passed_round(
     samples = len(mine)
     near, similarity = np.full((samples, k), -1, np.intp), np.full((samples, k), -np.inf)
     processes, dtype = shards.processes, mine.F.dtype
-    step = max(1, plan.rows * shards.largest // READ_ROWS[1])
+    width = min(READ_ROWS[1] if bound else PASSED_ROWS, shards.largest)
+    step = max(1, plan.rows * shards.largest // width)
     blocks = [
         (source, rows)
         for source in range(processes.size)
-        for rows in row_blocks(int(np.diff(shards.starts)[source]), READ_ROWS[1])
+        for rows in row_blocks(int(np.diff(shards.starts)[source]), width)
     ]
     quiet = shards.total < MANY or not processes.leads
     for source, given in track(blocks, "neighbors, blocks of rows", total=len(blocks), quiet=quiet):
-        part = np.asarray(mine.F[given]) if source == processes.rank else None
+        own = mine.part(given) if source == processes.rank else None
         shape = (given.stop - given.start, mine.width)
-        F = processes.pass_round(part, source, shape, dtype)
+        F = processes.pass_round(None if own is None else own.F, source, shape, dtype)
         start = int(shards.starts[source]) + given.start
-        screen = Screen(mine, Samples(mine.arrays, F, unit=True, start=start), k)
+        others = own or Samples(mine.arrays, F, unit=True, start=start)
+        screen = Screen(mine, others, k)
         for rows in row_blocks(samples, step):
             count = rows.stop - rows.start
             new = screen.block(rows, similarity[rows, -1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from zerokin.projection.arrays import Array, Arrays, row_blocks
 from zerokin.projection.rows import FeatureRows
 
 DECIMALS = 12  # cosines closer than this are ties
+CACHED = 2**18  # numbers in float64 that a processor's cache holds
 
 
 class Pairs(NamedTuple):
@@ -47,7 +49,8 @@ class Samples:
         self.width = int(F.shape[1])
         self.scale = np.zeros(len(F))  # 1 / length, 0 for a row of zeros
         self.unit: Array | None = arrays.empty(F.shape, "float32") if unit else None
-        for rows in row_blocks(len(F)):
+        block = 4096 if isinstance(F, FeatureRows) else max(64, CACHED // self.width)
+        for rows in row_blocks(len(F), block):
             part = np.asarray(F[rows], dtype=np.float64)
             length = np.sqrt(np.einsum("ij,ij->i", part, part))
             np.divide(1.0, length, out=self.scale[rows], where=length > 0)
@@ -56,6 +59,14 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.scale)
+
+    def part(self, rows: slice) -> Samples:
+        """Return some consecutive ones of these samples, prepared already."""
+        part = copy(self)
+        part.start, part.F = self.start + rows.start, self.F[rows]
+        part.scale = self.scale[rows]
+        part.unit = None if self.unit is None else self.unit[rows]
+        return part
 
     def unit_rows(self, rows: slice) -> Array:
         """Return samples of unit length, (n, d_f) in float32."""
@@ -123,7 +134,8 @@ class Screen:
     def cosines(self, left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
         """Cosine of each pair of samples in float64, rounded so that duplicates tie."""
         result = np.empty(len(left))
-        step = max(64, 2**22 // self.mine.width)
+        numbers = CACHED if self.arrays.device == "cpu" else 2**22
+        step = max(64, numbers // self.mine.width)
         for pairs in row_blocks(len(left), step):
             one, other = self.mine.rows(left[pairs]), self.others.rows(right[pairs])
             result[pairs] = self.arrays.get(self.arrays.xp.einsum("ij,ij->i", one, other))

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from zerokin.compute.processes import Processes
 from zerokin.matrices import finite_matrix, refuse_too_large
 from zerokin.parameters import DEVICE, OneOf, Optional, Ranges, check_arguments
-from zerokin.compute.processes import Processes
 from zerokin.projection.arrays import DTYPES, Array, Arrays, arrays_for, row_blocks
 from zerokin.projection.graph import (
     EdgeWeights,

@@ -7,9 +7,14 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.compute.processes import current
 from zerokin.data.class_semantics import TEXT_ENCODER, with_semantics
 from zerokin.data.dataset import Dataset
 from zerokin.data.enough_folds import enough_folds
@@ -55,6 +60,9 @@ def fit_recognizer(
 ) -> Recognizer:
     """Learn from the training samples of a data set to recognize all of its classes.
 
+    Of several processes (`zerokin.compute.processes.joined`) each calls it with the same data, and
+    reads its share of the samples.
+
     Parameters
     ----------
     dataset
@@ -80,7 +88,7 @@ def fit_recognizer(
         fold's classes. Without, choice and calibration rest on a network that has seen them, and
         are too sure of unseen classes.
     folder
-        Images: for checkpoints; a call that was interrupted goes on from there.
+        For checkpoints and trials; a call that was interrupted goes on from there.
     random_state
         Seed of the classifier and of what folds hold out.
     quiet
@@ -99,6 +107,7 @@ def fit_recognizer(
         quiet=quiet,
     )
     started = time.perf_counter()
+    current().refuse_different("data", dataset.sha256.encode())
     dataset, notes = _with_vectors(dataset), []
     if len(dataset.seen) < 2:
         raise InvalidInput(
@@ -140,7 +149,12 @@ def fit_recognizer(
     chosen = Chosen()
     if use_folds:
         chosen = choose_parameters(
-            featured, tune=tune, taxonomy_only=given, random_state=random_state, quiet=quiet
+            featured,
+            tune=tune,
+            taxonomy_only=given,
+            random_state=random_state,
+            folder=None if folder is None else Path(folder) / "trials",
+            quiet=quiet,
         )
     if chosen.by_taxonomy and hierarchy is None:
         hierarchy = build_hierarchy(dataset, "taxonomy")
@@ -210,9 +224,11 @@ def _with_semantics(hierarchy: ClassHierarchy, dataset: Dataset) -> ClassHierarc
 def _classifier(
     dataset: Dataset, chosen: Chosen, hierarchy: ClassHierarchy | None, seed: int
 ) -> ZeroShotClassifier:
+    train = dataset.split.train
+    own = train[current().share(len(train))]
     model = ZeroShotClassifier(**chosen.params, random_state=seed).fit(
-        dataset.finite_features(dataset.split.train),
-        dataset.training_labels(),
+        dataset.finite_features(own),
+        dataset.training_labels(own),
         semantics=dataset.classes,
         hierarchy=hierarchy,
     )
@@ -227,13 +243,21 @@ def _measure(model: ZeroShotClassifier, dataset: Dataset) -> dict[str, float] | 
     if not len(split.test_unseen):
         return None
     truth = dataset.evaluation_labels(split.test_unseen)
-    scores = model.decision_function(dataset.finite_features(split.test_unseen))
+    scores = _scores(model, dataset, split.test_unseen)
     named = dataset.unseen[scores[:, dataset.unseen].argmax(axis=1)]
     unseen = per_class_top1(truth, scores.argmax(axis=1))
     found = {"unseen_among_unseen": per_class_top1(truth, named), "unseen_among_all": unseen}
     if len(split.test_seen):
         own = dataset.evaluation_labels(split.test_seen)
-        scores = model.decision_function(dataset.finite_features(split.test_seen))
+        scores = _scores(model, dataset, split.test_seen)
         seen = per_class_top1(own, scores.argmax(axis=1))
         found |= {"seen_among_all": seen, "harmonic_mean": harmonic_mean(seen, unseen)}
     return found
+
+
+def _scores(
+    model: ZeroShotClassifier, dataset: Dataset, samples: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the scores (n, C) of samples, of which several processes have a share each."""
+    own = samples[current().share(len(samples))]
+    return current().gather(model.decision_function(dataset.finite_features(own)))

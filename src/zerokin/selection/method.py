@@ -21,6 +21,7 @@ from zerokin.classifiers.stages import (
     scale_samples,
 )
 from zerokin.compute.machine import free_memory
+from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
 from zerokin.features.scaler import FeatureScaler
 
@@ -81,9 +82,11 @@ class TrainingData:
     ) -> TrainingData:
         """Read features and labels of training samples, and what is known of the classes.
 
-        Where classes have no semantics and need none, they are (C, 0).
+        Of several processes each reads its share. Where classes have no semantics and need none,
+        they are (C, 0).
         """
         without = dataset.classes.vectors is None and not needs_semantics
+        samples = samples[current().share(len(samples))]
         return cls(
             dataset.finite_features(samples),
             dataset.training_labels(samples),

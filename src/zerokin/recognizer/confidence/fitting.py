@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
@@ -177,12 +178,15 @@ class AnswerFitter:
     def _score(self, number: int) -> FoldScores:
         fold = self.dataset.fold(number, seed=int(self.params["random_state"]))
         split = fold.split
+        processes = current()
+        train = split.train[processes.share(len(split.train))]
         model = ZeroShotClassifier(**self.params).fit(
-            fold.finite_features(split.train), fold.training_labels(), semantics=fold.classes
+            fold.finite_features(train), fold.training_labels(train), semantics=fold.classes
         )
         samples = np.concatenate([split.test_unseen, split.test_seen])
         is_unseen = np.arange(len(samples)) < len(split.test_unseen)
-        scores = model.decision_function(fold.finite_features(samples))
+        own = samples[processes.share(len(samples))]
+        scores = processes.gather(model.decision_function(fold.finite_features(own)))
         truth = fold.evaluation_labels(samples)
         return FoldScores(scores, truth, samples, is_unseen, fold.unseen)
 
