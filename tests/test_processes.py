@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shared_fits
+from builders import write_xlsa17_folder, xlsa17_variables
+from zerokin import load_dataset
 from zerokin.compute.processes import ALONE
 from zerokin.data import write_shards
+from zerokin.recognizer import Recognizer
 
 HERE = Path(__file__).parent
 SEEDS = 2
@@ -77,3 +83,115 @@ def test_several_processes_find_what_one_finds(shared, name, seed):
         there["objective"], alone["objective"], rtol=1e-4 if single else 1e-9
     )
     assert there["total"] == pytest.approx(alone["total"], rel=1e-12)
+
+
+def clustered_folder(folder, *, seed=0):
+    """An xlsa17 folder whose classes can be told apart, in float32."""
+    rng = np.random.default_rng(seed)
+    features, splits = xlsa17_variables(n_classes=24, per_class=13, n_unseen=5, d_z=11, d_f=37)
+    labels = features["labels"][:, 0] - 1
+    F = (splits["att"].T @ rng.normal(size=(11, 37)))[labels] + 0.4 * rng.normal(
+        size=(len(labels), 37)
+    )
+    features["features"] = F.T.astype(np.float32)
+    return write_xlsa17_folder(folder, features, splits)
+
+
+def zerokin(*words):
+    return ("-m", "zerokin", *words)
+
+
+def workers_of(started):
+    children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text()
+    return [int(pid) for pid in children.split()]
+
+
+def assert_same_answers(one, other, data):
+    first, second = Recognizer.load(one), Recognizer.load(other)
+    features = load_dataset(f"xlsa17={data}").features
+    scores, others = (model.classifier.decision_function(features) for model in (first, second))
+    assert np.array_equal(scores.argmax(axis=1), others.argmax(axis=1))
+    np.testing.assert_allclose(scores, others, atol=1e-4)
+    ours, theirs = first.classifier.get_params(), second.classifier.get_params()
+    assert ours.pop("seen_penalty") == pytest.approx(theirs.pop("seen_penalty"), abs=1e-4)
+    assert ours == theirs
+    assert first.metrics["validation"]["tried"] == second.metrics["validation"]["tried"]
+
+
+def test_a_job_that_lost_a_process_ends_and_goes_on_where_it_was(tmp_path):
+    data = clustered_folder(tmp_path / "data")
+    command = zerokin("fit", f"xlsa17={data}", "--out")
+    alone = [sys.executable, *map(str, command), tmp_path / "alone"]
+    subprocess.run(alone, env=environment(), check=True, capture_output=True)
+    started = start_together(2, *command, tmp_path / "model", said=tmp_path / "said.txt")
+    trials = tmp_path / "model.training" / "trials"
+    deadline = time.monotonic() + SECONDS
+    while len(list(trials.glob("*.json"))) < 9 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(workers_of(started)[1], signal.SIGKILL)
+    assert end_of(started, seconds=30) != 0
+    said = (tmp_path / "said.txt").read_text()
+    lines = [line for line in said.splitlines() if line.startswith("zerokin: ")]
+    assert len(lines) == 1
+    assert "another of the 2 processes has ended" in lines[0]
+    assert "the same command again" in lines[0]
+    assert not (tmp_path / "model").exists()
+    kept = {path.name: path.stat().st_mtime_ns for path in trials.glob("*.json")}
+    assert len(kept) >= 9
+    resumed = start_together(2, *command, tmp_path / "model", said=tmp_path / "said.txt")
+    still = {}
+    while resumed.poll() is None:
+        for path in trials.glob("*.json"):
+            with suppress(FileNotFoundError):
+                still[path.name] = path.stat().st_mtime_ns
+        time.sleep(0.05)
+    assert end_of(resumed) == 0, (tmp_path / "said.txt").read_text()[-3000:]
+    assert kept.items() <= still.items()  # none of them was measured again
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "alone",
+        "data",
+        "model",
+        "said.txt",
+    ]
+    assert_same_answers(tmp_path / "alone", tmp_path / "model", data)
+
+
+BAD = """
+import os, sys
+from zerokin.cli import main
+sys.argv = ["zerokin", "fit", sys.argv[1 + int(os.environ["RANK"])], "--out", sys.argv[3]]
+main()
+"""
+
+
+def refusal(tmp_path, *words):
+    """Return the one line in which a job of two processes is refused, and what is left."""
+    script = tmp_path / "job.py"
+    script.write_text(BAD)
+    ended, said = run_together(2, script, *words, said=tmp_path / "said.txt")
+    assert ended != 0
+    lines = [line for line in said.splitlines() if line.startswith("zerokin: ")]
+    assert len(lines) == 1, said
+    assert not [path for path in tmp_path.iterdir() if "model" in path.name and any(path.iterdir())]
+    return lines[0]
+
+
+def test_processes_that_see_different_data_are_refused_in_one_line(tmp_path):
+    one, other = (clustered_folder(tmp_path / f"data{k}", seed=k) for k in (0, 1))
+    line = refusal(tmp_path, f"xlsa17={one}", f"xlsa17={other}", tmp_path / "model")
+    assert "process 1 of 2 was given other data than process 0 (hash " in line
+    assert line.endswith("give all processes the same")
+
+
+def test_data_that_one_process_lacks_is_refused_in_one_line(tmp_path):
+    one = clustered_folder(tmp_path / "data")
+    line = refusal(tmp_path, f"xlsa17={one}", f"xlsa17={tmp_path / 'gone'}", tmp_path / "model")
+    assert "no xlsa17 folder at " in line
+
+
+def test_commands_for_one_process_refuse_several(tmp_path):
+    command = zerokin("compare", "critters")
+    ended, said = run_together(2, *command, said=tmp_path / "said.txt")
+    assert ended != 0
+    lines = [line for line in said.splitlines() if line.startswith("zerokin: ")]
+    assert lines == ["zerokin: zerokin compare works in one process: start it without torchrun"]
