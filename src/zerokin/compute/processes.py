@@ -255,8 +255,10 @@ def joined() -> Iterator[Processes]:
     import torch
     from torch import distributed
 
+    on_gpu = torch.cuda.is_available()
+    if on_gpu:  # each process has one of its own
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     if not distributed.is_initialized():
-        on_gpu = torch.cuda.is_available()
         distributed.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo", timeout=WEEK)
     processes = _Joined()
     token = _current.set(processes)
@@ -276,3 +278,15 @@ def alone() -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def whole_batches(processes: Processes, n: int, batch: int) -> slice:
+    """Return this process's share of so many images: the batches are those of one process alone.
+
+    Examples
+    --------
+    >>> whole_batches(Processes(), 10, 4)
+    slice(0, 10, None)
+    """
+    share = processes.share(-(-n // batch))
+    return slice(min(n, share.start * batch), min(n, share.stop * batch))
