@@ -216,7 +216,7 @@ ABLATION = {
     "rows": [
         {"name": "class labels", "networks": ["labels"], "method": "projection"},
         {"name": "whole", "networks": ["labels"], "method": "ours"},
-        {"name": "flat", "networks": ["labels"], "method": "ours-flat"},
+        {"name": "flat", "networks": ["labels"], "method": "plain"},
     ],
 }
 

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from zerokin.classifiers.stages import TrainingSet
 from zerokin.compute.processes import current
 from zerokin.data.splits import hold_out, repeat_folds
+from zerokin.features.row_sources import blocks_of, some_rows
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve, Sides, best_sides
+from zerokin.projection.rows import FeatureRows
 
 Scorer = Callable[[NDArray[np.floating]], NDArray[np.float64]]
 Learn = Callable[[TrainingSet, ClassHierarchy | None], Scorer]
@@ -88,13 +90,17 @@ def held_out_curves(
                 rows[(rows >= start) & (rows < start + len(data.labels))]
                 for rows in (train, held, others)
             )
-        features, classes = data.features[train - start], labels[train]
-        if processes.shared:
+        if not isinstance(data.features, np.ndarray):
+            train = np.sort(train)  # in the order of the file
+        features, classes = some_rows(data.features, train - start), labels[train]
+        if not isinstance(data.features, np.ndarray):
+            features = FeatureRows(features)
+        elif processes.shared:
             features, classes = processes.balance(features), processes.balance(classes)
         part = TrainingSet(features, classes, data.semantics[seen], numbers)
         scores = learn(part, tree)
-        known_sides = _sides(scores, data.features[held - start], unknown)
-        other_sides = _sides(scores, data.features[others - start], unknown)
+        known_sides = _sides(scores, some_rows(data.features, held - start), unknown)
+        other_sides = _sides(scores, some_rows(data.features, others - start), unknown)
         yield SeenUnseenCurve.from_sides(
             Sides(*map(processes.gather, known_sides)),
             processes.gather(labels[held]),
@@ -103,11 +109,12 @@ def held_out_curves(
         )
 
 
-def _sides(scores: Scorer, features: NDArray[Any], is_unseen: NDArray[np.bool_]) -> Sides:
+def _sides(scores: Scorer, features: Any, is_unseen: NDArray[np.bool_]) -> Sides:
     """Return what the curve needs of samples, of which a process may have none."""
     if not len(features):
         return Sides(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
-    return best_sides(scores(features), is_unseen)
+    parts = [best_sides(scores(features[rows]), is_unseen) for rows in blocks_of(features)]
+    return Sides(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
 def order_of_rows(rows: NDArray[Any]) -> NDArray[np.int64]:
@@ -115,11 +122,11 @@ def order_of_rows(rows: NDArray[Any]) -> NDArray[np.int64]:
     return np.argsort(keys_of_rows(rows), kind="stable")
 
 
-def keys_of_rows(rows: NDArray[Any]) -> NDArray[np.float64]:
+def keys_of_rows(rows: Any) -> NDArray[np.float64]:
     """Return a fixed mixture of the columns of rows (n, d), by which rounding hardly moves one."""
     mixture = np.cos(np.arange(1.0, rows.shape[1] + 1))
-    keys: NDArray[np.float64] = rows.astype(np.float64) @ mixture
-    return keys
+    parts = [rows[part].astype(np.float64) @ mixture for part in blocks_of(rows)]
+    return np.concatenate(parts)
 
 
 def best_common_penalty(curves: Sequence[SeenUnseenCurve]) -> float:
