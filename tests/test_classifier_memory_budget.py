@@ -106,8 +106,8 @@ def test_wrong_samples_are_refused_in_one_line(tmp_path):
     with pytest.raises(InvalidInput, match="all 20 samples are equal"):
         model.fit(np.ones((20, 5), np.float32), y[:20], semantics=Z)
     X[3, 1] = np.nan
+    np.save(tmp_path / "nan.npy", X)
     with pytest.raises(InvalidInput, match="X holds nan in row 3, column 1"):
-        np.save(tmp_path / "nan.npy", X)
         model.fit(np.load(tmp_path / "nan.npy", mmap_mode="r"), y, semantics=Z)
 
 

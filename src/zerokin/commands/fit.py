@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.arguments import Data, Features, MemoryBudget, Semantics, SplitName, out
 from zerokin.commands.several_labels import fit_labels, refuse_options
 from zerokin.commands.usage import going_on_from
 from zerokin.compute.processes import current
@@ -108,6 +108,7 @@ def fit(
         bool,
         typer.Option("--replace", help="drop classes that OUT knows and DATA does not"),
     ] = False,
+    memory_budget: MemoryBudget = None,
 ) -> None:
     """Learn from images, or from features, and write a bundle.
 
@@ -125,7 +126,7 @@ def fit(
             "--fine-tune": finetune, "--backbone": backbone, "--weights": weights, "--mode": mode,
             "--epochs": epochs, "--config": config, "--by": grouping, "--image-size": image_size,
             "--resume-folder": resume, "--replace": replace, "--network": network,
-            "--skip-damaged": skip_damaged,
+            "--skip-damaged": skip_damaged, "--memory-budget": memory_budget,
         }  # fmt: skip
         refuse_options(given, f"is for one label a sample, and {data} has several")
         fit_labels(dataset, folder, tune=tune, seed=seed)
@@ -140,6 +141,7 @@ def fit(
     if config is not None and not finetune:
         raise InvalidInput("--config says how a network is trained: add --fine-tune")
     options: dict[str, Any] = {"tune": tune, "random_state": seed}
+    options["memory_budget"] = memory_budget
     notes: list[str] = []
     if dataset.kind == "features":
         refused = (

@@ -95,6 +95,8 @@ def bytes_in_memory(F: Any) -> int:
 def mapped_files(array: Any) -> list[mmap.mmap]:
     """Return the mappings below an array, or below every shard of it, whose pages can go."""
     found = []
+    while isinstance(array, RowSource):
+        array = array.source
     for part in getattr(array, "shards", None) or [array]:
         below, private = part, False
         while below is not None and not isinstance(below, mmap.mmap):

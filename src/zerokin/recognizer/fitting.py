@@ -24,12 +24,14 @@ from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.from_dataset import build_hierarchy, readable_names
 from zerokin.metrics.accuracy import harmonic_mean, per_class_top1
 from zerokin.parameters import SEED, Boolean, InstanceOf, Optional, Ranges, check_arguments
+from zerokin.projection.memory import MEMORY_BUDGET
 from zerokin.recognizer.about import describe_choice, describe_superclasses, describe_training
 from zerokin.recognizer.confidence.confidence_model import KINDS, ConfidenceModel
 from zerokin.recognizer.confidence.fitting import AnswerFitter
 from zerokin.recognizer.examples import example_images
 from zerokin.recognizer.recognizer import Recognizer
 from zerokin.selection.fitting import Chosen, choose_parameters, with_taxonomy_of
+from zerokin.selection.method import features_of
 
 if TYPE_CHECKING:
     from zerokin.features.feature_learner import FeatureLearner
@@ -42,6 +44,7 @@ _RANGES: Ranges = {
     "hierarchy": Optional(InstanceOf(ClassHierarchy, "a ClassHierarchy")),
     "folder": Optional(InstanceOf((str, os.PathLike), "a path")),
     "random_state": SEED,
+    "memory_budget": MEMORY_BUDGET,
 }
 
 
@@ -56,6 +59,7 @@ def fit_recognizer(
     fold_networks: bool = True,
     folder: str | os.PathLike[str] | None = None,
     random_state: int = 0,
+    memory_budget: int | str | None = None,
     quiet: bool = False,
 ) -> Recognizer:
     """Learn from the training samples of a data set to recognize all of its classes.
@@ -91,6 +95,10 @@ def fit_recognizer(
         For checkpoints and trials; a call that was interrupted goes on from there.
     random_state
         Seed of the classifier and of what folds hold out.
+    memory_budget
+        Most memory of the process while the classifier is chosen and fitted, in bytes or as
+        ``"8GiB"``: features in files are then read by blocks (see `ZeroShotClassifier`). Networks
+        that read images are not bounded by it.
     quiet
         Show no progress.
     """
@@ -104,6 +112,7 @@ def fit_recognizer(
         fold_networks=fold_networks,
         folder=folder,
         random_state=random_state,
+        memory_budget=memory_budget,
         quiet=quiet,
     )
     started = time.perf_counter()
@@ -154,11 +163,12 @@ def fit_recognizer(
             taxonomy_only=given,
             random_state=random_state,
             folder=None if folder is None else Path(folder) / "trials",
+            memory_budget=memory_budget,
             quiet=quiet,
         )
     if chosen.by_taxonomy and hierarchy is None:
         hierarchy = build_hierarchy(dataset, "taxonomy")
-    classifier = _classifier(featured, chosen, hierarchy, random_state)
+    classifier = _classifier(featured, chosen, hierarchy, random_state, memory_budget)
     calibrations: dict[str, ConfidenceModel] = {}
     if use_folds and calibrated:
         fitter = AnswerFitter(
@@ -166,6 +176,7 @@ def fit_recognizer(
             chosen.params,
             hierarchy=classifier.hierarchy_,
             random_state=random_state,
+            memory_budget=memory_budget,
             quiet=quiet,
         )
         calibrations |= {kind: fitter.with_candidates(kind).calibration() for kind in KINDS}
@@ -222,12 +233,17 @@ def _with_semantics(hierarchy: ClassHierarchy, dataset: Dataset) -> ClassHierarc
 
 
 def _classifier(
-    dataset: Dataset, chosen: Chosen, hierarchy: ClassHierarchy | None, seed: int
+    dataset: Dataset,
+    chosen: Chosen,
+    hierarchy: ClassHierarchy | None,
+    seed: int,
+    memory_budget: int | str | None,
 ) -> ZeroShotClassifier:
     train = dataset.split.train
     own = train[current().share(len(train))]
-    model = ZeroShotClassifier(**chosen.params, random_state=seed).fit(
-        dataset.finite_features(own),
+    settings = {**chosen.params, "random_state": seed, "memory_budget": memory_budget}
+    model = ZeroShotClassifier(**settings).fit(
+        features_of(dataset, own, by_blocks=memory_budget is not None),
         dataset.training_labels(own),
         semantics=dataset.classes,
         hierarchy=hierarchy,

@@ -32,10 +32,11 @@ from zerokin.parameters import (
     check_arguments,
     check_parameters,
 )
+from zerokin.projection.memory import MEMORY_BUDGET, budget_bytes
 from zerokin.selection.few_classes import has_few_classes, validation_folds
 from zerokin.selection.fold_report import FoldReport, report_on_folds
 from zerokin.selection.kept_trials import KeptTrials
-from zerokin.selection.method import Method, Stage, TrainingData, scores_among
+from zerokin.selection.method import Method, Stage, TrainingData, features_of, scores_among
 from zerokin.selection.staged_search import Goal, Key, Selection, Trial, search_stages
 from zerokin.selection.zero_shot_space import Ours
 
@@ -69,6 +70,9 @@ class ClassFoldSearch:
         networks that have not seen the validation classes.
     folder
         Where trials are kept, so that a search that was interrupted goes on; by default nowhere.
+    memory_budget
+        Most memory of the process, in bytes or as ``"8GiB"``; None for no bound. Features are then
+        read by blocks of rows. Scores of held-out samples (n, C) must fit beside it.
     quiet
         Show no progress.
 
@@ -98,6 +102,7 @@ class ClassFoldSearch:
         "random_state": SEED,
         "folds": Optional(Several(InstanceOf(Dataset, "a Dataset"))),
         "folder": Optional(InstanceOf((str, os.PathLike), "a path")),
+        "memory_budget": MEMORY_BUDGET,
         "quiet": Boolean(),
     }
 
@@ -110,6 +115,7 @@ class ClassFoldSearch:
         random_state: int = 0,
         folds: Sequence[Dataset] | None = None,
         folder: str | os.PathLike[str] | None = None,
+        memory_budget: int | str | None = None,
         quiet: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -118,6 +124,7 @@ class ClassFoldSearch:
         self.random_state = random_state
         self.folds = folds
         self.folder = folder
+        self.memory_budget = memory_budget
         self.quiet = quiet
 
     def fit(self, dataset: Dataset) -> ClassFoldSearch:
@@ -146,12 +153,16 @@ class ClassFoldSearch:
         check_arguments({"dataset": InstanceOf(Dataset, "a Dataset")}, dataset=dataset)
         refuse_without_folds(dataset)
         self.method = self._method()
+        refuse_in_memory(self.method, self.memory_budget)
         if self.space is None and has_few_classes(dataset):
             self.method = self.method.for_few_classes()
         self.tried: dict[Key, Trial] = {}
         if beside is None:
             folds = self.folds or validation_folds(dataset, seed=self.random_state)
-            self._folds = [ClassFold(fold, self.random_state) for fold in folds]
+            budget = budget_bytes(self.memory_budget)
+            self._folds = [
+                ClassFold(fold, self.random_state, memory_budget=budget) for fold in folds
+            ]
         else:
             self._folds = [fold.for_method() for fold in beside._folds]
         version = dataset.split.folds_version
@@ -218,6 +229,15 @@ class ClassFoldSearch:
         return KeptTrials(Path(self.folder), fold.dataset, self.method.name, self.random_state)
 
 
+def refuse_in_memory(method: Method, memory_budget: int | str | None) -> None:
+    """Refuse a memory budget for a method that holds all features in memory."""
+    if memory_budget is not None and not method.by_blocks:
+        raise InvalidInput(
+            f"{method.name} holds all features in memory: leave out memory_budget, or choose "
+            "among ours and paper"
+        )
+
+
 def refuse_without_folds(dataset: Dataset) -> None:
     """Refuse data on which nothing can be chosen."""
     if not dataset.split.folds:
@@ -230,7 +250,7 @@ def refuse_without_folds(dataset: Dataset) -> None:
 class HeldOut(NamedTuple):
     """Samples that are held out: this process's features (n, d_f), and the classes of all."""
 
-    features: NDArray[Any]
+    features: Any
     truth: NDArray[np.int64]
 
 
@@ -245,23 +265,38 @@ class ClassFold:
         Seed of methods that draw at random.
     lender
         The same fold, whose arrays this one uses with a memo of its own.
+    memory_budget
+        Bytes; features are then read by blocks of rows.
     """
 
     def __init__(
-        self, dataset: Dataset, random_state: int, *, lender: ClassFold | None = None
+        self,
+        dataset: Dataset,
+        random_state: int,
+        *,
+        lender: ClassFold | None = None,
+        memory_budget: int | None = None,
     ) -> None:
         self.dataset, self.random_state, self._lender = dataset, random_state, lender
+        self.memory_budget = memory_budget
 
     def for_method(self) -> ClassFold:
         """Return the same fold for the trials of another method."""
-        return ClassFold(self.dataset, self.random_state, lender=self)
+        return ClassFold(
+            self.dataset, self.random_state, lender=self, memory_budget=self.memory_budget
+        )
 
     @cached_property
     def training(self) -> TrainingData:
         """Features, labels and semantics to fit on."""
         if self._lender is not None:
             return self._lender.training.for_method()
-        return TrainingData.from_dataset(self.dataset, self.dataset.split.train, self.random_state)
+        return TrainingData.from_dataset(
+            self.dataset,
+            self.dataset.split.train,
+            self.random_state,
+            memory_budget=self.memory_budget,
+        )
 
     @cached_property
     def unseen(self) -> HeldOut:
@@ -279,7 +314,10 @@ class ClassFold:
 
     def _held_out(self, samples: NDArray[np.int64]) -> HeldOut:
         own = samples[current().share(len(samples))]
-        return HeldOut(self.dataset.finite_features(own), self.dataset.evaluation_labels(samples))
+        return HeldOut(
+            features_of(self.dataset, own, by_blocks=self.memory_budget is not None),
+            self.dataset.evaluation_labels(samples),
+        )
 
     def curve(
         self,

@@ -38,6 +38,7 @@ def choose_parameters(
     taxonomy_only: bool = False,
     random_state: int = 0,
     folder: Path | None = None,
+    memory_budget: int | str | None = None,
     quiet: bool = False,
 ) -> Chosen:
     """Choose hyper-parameters and seen penalty for seen and unseen classes together.
@@ -57,6 +58,8 @@ def choose_parameters(
         Seed.
     folder
         Where trials are kept, so that a choice that was interrupted goes on.
+    memory_budget
+        Of `ClassFoldSearch`.
     quiet
         Show no progress.
     """
@@ -69,7 +72,11 @@ def choose_parameters(
         if not tune:
             method.stages = ([{}],)
         search = ClassFoldSearch(
-            method, random_state=random_state, folder=folder, quiet=quiet
+            method,
+            random_state=random_state,
+            folder=folder,
+            memory_budget=memory_budget,
+            quiet=quiet,
         ).prepare(dataset)
         found.append((search.choose("generalized").best, search))
         tried += len(search.tried)

@@ -32,6 +32,7 @@ from zerokin.parameters import (
     check_arguments,
 )
 from zerokin.progress import track
+from zerokin.projection.memory import MEMORY_BUDGET
 from zerokin.recognizer.confidence.ancestors import find_ancestors, wrong_answers
 from zerokin.recognizer.confidence.confidence import fit_temperature, probabilities
 from zerokin.recognizer.confidence.confidence_model import KINDS, ConfidenceModel, Kind
@@ -39,6 +40,7 @@ from zerokin.recognizer.confidence.novelty import REJECTED, NoveltyRule, typical
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.scored import Scored
 from zerokin.recognizer.confidence.selective_prediction import ancestor_risks, learn_risk_maps
+from zerokin.selection.method import features_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,8 @@ class AnswerFitter:
         Share of known images that may be turned away as none of these.
     random_state
         Seed.
+    memory_budget
+        Of `ZeroShotClassifier`, for every fold.
     quiet
         Show no progress.
     """
@@ -104,6 +108,7 @@ class AnswerFitter:
         "unseen_share": Real(0, 1, closed="neither"),
         "reject": REJECTED,
         "random_state": SEED,
+        "memory_budget": MEMORY_BUDGET,
         "quiet": Boolean(),
     }
 
@@ -117,6 +122,7 @@ class AnswerFitter:
         unseen_share: float = 0.5,
         reject: float = 0.02,
         random_state: int = 0,
+        memory_budget: int | str | None = None,
         quiet: bool = False,
     ) -> None:
         check_arguments(
@@ -128,8 +134,10 @@ class AnswerFitter:
             unseen_share=unseen_share,
             reject=reject,
             random_state=random_state,
+            memory_budget=memory_budget,
             quiet=quiet,
         )
+        self.memory_budget = memory_budget
         n_folds = len(dataset.split.folds)
         if not n_folds:
             raise InvalidInput(
@@ -180,8 +188,10 @@ class AnswerFitter:
         split = fold.split
         processes = current()
         train = split.train[processes.share(len(split.train))]
-        model = ZeroShotClassifier(**self.params).fit(
-            fold.finite_features(train), fold.training_labels(train), semantics=fold.classes
+        model = ZeroShotClassifier(**self.params, memory_budget=self.memory_budget).fit(
+            features_of(fold, train, by_blocks=self.memory_budget is not None),
+            fold.training_labels(train),
+            semantics=fold.classes,
         )
         samples = np.concatenate([split.test_unseen, split.test_seen])
         is_unseen = np.arange(len(samples)) < len(split.test_unseen)
