@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 import resource
+import sys
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
 
-from zerokin import ZeroShotClassifier
+from builders import write_xlsa17_folder, xlsa17_variables
+from zerokin import ZeroShotClassifier, load_dataset
+from zerokin.benchmark.comparison import find_methods
+from zerokin.benchmark.settings import Evaluation
+from zerokin.cli import main
 from zerokin.data import ShardedFeatures, write_shards
-from zerokin.errors import InvalidInput
+from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.scaler import STEPS, FeatureScaler
 from zerokin.projection import memory
 from zerokin.projection.rows import FeatureRows
+from zerokin.recognizer import fit_recognizer
 
 SCALINGS = ("power-whiten3-unit", "power-center-whiten1-unit", "center-unit", "none")
 SEEDS = range(4)
@@ -122,3 +129,62 @@ def test_scaled_features_without_space_are_refused_in_one_line(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "\n" not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An xlsa17 folder whose feature file can be mapped."""
+    rng = np.random.default_rng(5)
+    features, splits = xlsa17_variables(n_classes=17, per_class=9, n_unseen=4, d_z=7, d_f=23)
+    labels = features["labels"][:, 0] - 1
+    F = (splits["att"].T @ rng.normal(size=(7, 23)))[labels] + 0.5 * rng.normal(
+        size=(len(labels), 23)
+    )
+    features["features"] = F.T.astype(np.float32)
+    return write_xlsa17_folder(tmp_path_factory.mktemp("data") / "mat", features, splits)
+
+
+@pytest.mark.parametrize("method", ["ours", "paper-flat"])
+def test_a_search_by_blocks_chooses_what_a_search_in_memory_does(folder, method, monkeypatch):
+    dataset = load_dataset(f"xlsa17={folder}")
+    monkeypatch.setattr("zerokin.features.row_sources.BLOCK", 31)
+    found = [
+        Evaluation(dataset, find_methods([method])[0], memory_budget=budget, quiet=True)
+        for budget in (None, "1GiB")
+    ]
+    for setting in ("pure", "generalized"):
+        free, bound = (one.run(setting)[0] for one in found)
+        assert bound.metrics == pytest.approx(free.metrics, abs=1e-4)
+        penalties = [row.selection.pop("seen_penalty", 0.0) for row in (free, bound)]
+        assert penalties[0] == pytest.approx(penalties[1], abs=1e-4)
+        assert bound.selection == free.selection
+
+
+def test_a_bundle_is_fitted_within_a_budget(folder):
+    dataset = load_dataset(f"xlsa17={folder}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZerokinWarning)
+        free, bound = (
+            fit_recognizer(dataset, tune=False, memory_budget=budget, quiet=True)
+            for budget in (None, "1GiB")
+        )
+    X = np.asarray(dataset.features[dataset.split.test_unseen])
+    scores, expected = (one.classifier.decision_function(X) for one in (bound, free))
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+    with pytest.raises(InvalidInput, match="need at least"):
+        fit_recognizer(dataset, tune=False, memory_budget=1000, quiet=True)
+
+
+def test_a_budget_for_what_holds_all_features_is_refused(folder, capsys, monkeypatch):
+    for words, line in (
+        (["compare", "--methods", "ours,eszsl"], "eszsl holds all features in memory"),
+        (["evaluate", "--setting", "few-shot"], "--memory-budget is for settings without shots"),
+    ):
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            ["zerokin", words[0], f"xlsa17={folder}", *words[1:], "--memory-budget", "1GiB"],
+        )
+        with pytest.raises(SystemExit):
+            main()
+        assert line in capsys.readouterr().err
