@@ -317,3 +317,52 @@ def test_several_processes_measure_an_ablation(images, tmp_path):
         assert alone["metrics"] == pytest.approx(shared["metrics"], abs=15)
     first, second = (np.load(tmp_path / name / "labels-seed-0.npy") for name in ("one", "two"))
     np.testing.assert_allclose(first, second, atol=2e-2)
+
+
+REFUSALS = {
+    "features of another width": "process 1 of 2 was given other features than process 0",
+    "other prototypes": "process 1 of 2 was given other semantics than process 0",
+    "other classes": "process 1 of 2 was given other semantics than process 0",
+    "a budget too small": "memory_budget is 1,048,576 bytes, but 83 samples of 13 features need",
+    "another device": "several processes share a fit on device='cpu' alone",
+    "a graph of its own": "several processes find the neighbors: leave out laplacian",
+    "an approximate search": "give search='exact' to several",
+    "a shard missing": "lacks 1 of 3 shards",
+    "a shard of another width": "has 6 columns, but ",
+}
+
+
+def test_what_cannot_be_shared_is_refused_alike_in_all_processes(tmp_path):
+    for name in ("lacking", "uneven"):
+        write_shards(tmp_path / name, [np.ones((9, 5))], rows=3)
+    (tmp_path / "lacking" / "features-00001-of-00003.npy").unlink()
+    np.save(tmp_path / "uneven" / "features-00002-of-00003.npy", np.ones((3, 6)))
+    ended, said = run_together(2, HERE / "shared_refusals.py", tmp_path, said=tmp_path / "said.txt")
+    assert ended == 0, said[-3000:]
+    one, other = (json.loads((tmp_path / f"said{rank}.json").read_text()) for rank in (0, 1))
+    assert one == other
+    assert one.keys() == REFUSALS.keys()
+    for name, words in REFUSALS.items():
+        assert words in one[name]
+        assert "\n" not in one[name]
+
+
+def test_a_part_without_space_is_refused_in_one_line(images, tmp_path):
+    script = tmp_path / "full.py"
+    script.write_text(
+        "import os, resource, sys\n"
+        "from zerokin.cli import main\n"
+        "if os.environ['RANK'] == '1':\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "sys.argv[0] = 'zerokin'\n"
+        "main()\n"
+    )
+    target = tmp_path / "full.safetensors"
+    words = (script, "extract", images, "--batch", 5, "--image-size", 64, "--out", target)
+    ended, said = run_together(2, *words, said=tmp_path / "said.txt")
+    assert ended != 0
+    lines = [line for line in said.splitlines() if line.startswith("zerokin: ")]
+    assert len(lines) == 1, said
+    assert "cannot write " in lines[0]
+    assert "File too large" in lines[0]
+    assert not target.exists()

@@ -259,7 +259,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X
-            (N, d_f) features. Of several processes (`zerokin.compute.processes.joined`) each gives
+            (N, d_f) features. Of several processes (`zerokin.compute.joined`) each gives
             its own rows, and the classes of these.
         y
             (N,) their classes: names, or positions in the semantics.

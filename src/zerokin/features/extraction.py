@@ -48,7 +48,7 @@ def extract_features(
 
     Interrupted and called again, it goes on where it stopped: the file comes out the same, byte
     for byte. A file of the same recipe that is there already is left as it is. Several processes
-    (`zerokin.compute.processes.joined`) share the images.
+    (`zerokin.compute.joined`) share the images.
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         F : array (N, d_f)
             Features of the training samples. Of several processes
-            (`zerokin.compute.processes.joined`) each gives its own rows.
+            (`zerokin.compute.joined`) each gives its own rows.
         E : array (N, d_z), or (P, d_z) with ``labels``
             Semantics of every sample, or of every prototype.
         labels : array (N,) of int, optional

@@ -40,7 +40,7 @@ class FeatureSpectrum:
     ----------
     F : array (N, d_f)
         Features of the training samples. Not copied where it already has the type and device.
-        Of several processes (`zerokin.compute.processes.joined`) each gives its own rows.
+        Of several processes (`zerokin.compute.joined`) each gives its own rows.
     device
         ``"cpu"`` (NumPy) or a torch device such as ``"cuda"``.
     dtype

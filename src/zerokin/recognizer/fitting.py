@@ -64,7 +64,7 @@ def fit_recognizer(
 ) -> Recognizer:
     """Learn from the training samples of a data set to recognize all of its classes.
 
-    Of several processes (`zerokin.compute.processes.joined`) each calls it with the same data, and
+    Of several processes (`zerokin.compute.joined`) each calls it with the same data, and
     reads its share of the samples.
 
     Parameters
