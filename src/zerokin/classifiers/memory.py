@@ -33,4 +33,4 @@ def budget_of_fit(data: TrainingSet, params: Mapping[str, Any]) -> int | None:
     width, itemsize = data.features.shape[1], data.features.dtype.itemsize
     problem = Problem(samples, width, itemsize, held, n_neighbors)
     refuse_below(problem.least(min(data.semantics.shape), len(data.semantics)), budget, problem)
-    return budget - held
+    return budget - int(held)

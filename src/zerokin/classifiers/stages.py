@@ -44,7 +44,7 @@ class TrainingSet:
     Parameters
     ----------
     features
-        (N, d_f) raw features.
+        (N, d_f) raw features: an array, or ``FeatureRows`` to be read by blocks.
     labels
         (N,) positions of their classes.
     semantics
@@ -53,7 +53,7 @@ class TrainingSet:
         (C,) what the classes are called.
     """
 
-    features: NDArray[Any]
+    features: Any
     labels: NDArray[np.int64]
     semantics: Matrix
     names: NDArray[Any]
@@ -79,7 +79,7 @@ class Projection(NamedTuple):
     n_iter: int
 
 
-def scale_features(features: NDArray[Any], labels: NDArray[np.int64], steps: str) -> ScaledFeatures:
+def scale_features(features: Any, labels: NDArray[np.int64], steps: str) -> ScaledFeatures:
     """Learn the steps of `FeatureScaler` from training features (N, d_f), and apply them."""
     normalizer, processes = FeatureScaler(steps), current()
     F = normalizer.fit_transform(features, labels)

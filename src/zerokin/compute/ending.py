@@ -22,7 +22,7 @@ def speaks_first() -> bool:
     port = os.environ.get("MASTER_PORT", "")
     if "RANK" not in os.environ or not port.isdigit():
         return True
-    from torch.distributed import TCPStore
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
     wait = timedelta(seconds=STORE_SECONDS)
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")

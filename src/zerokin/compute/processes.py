@@ -64,7 +64,7 @@ class Processes:
         """Return which of so many consecutive things are this process's."""
         return slice(n * self.rank // self.size, n * (self.rank + 1) // self.size)
 
-    def sum(self, values: Values) -> Values:
+    def sum(self, values: Any) -> Any:
         """Add arrays of one shape over all processes; it may overwrite what is given."""
         return values
 
@@ -72,7 +72,7 @@ class Processes:
         """Put the rows of all processes one below the other, in the order of the processes."""
         return rows
 
-    def leading(self, values: Values) -> Values:
+    def leading(self, values: Any) -> Any:
         """Return the leading process's array, which has the same shape everywhere."""
         return values
 
@@ -138,8 +138,9 @@ class _Joined(Processes):
         import torch
         from torch import distributed
 
-        self._torch, self._group = torch, distributed.new_group(backend="gloo", timeout=WEEK)
-        self._collective = distributed
+        self._torch = torch
+        self._group: Any = distributed.new_group(backend="gloo", timeout=WEEK)
+        self._collective: Any = distributed
         self.rank, self.size = distributed.get_rank(), distributed.get_world_size()
 
     @contextmanager
@@ -154,7 +155,7 @@ class _Joined(Processes):
             values = values.view(np.uint8)
         return self._torch.from_numpy(np.require(values, requirements=["C", "W"]))
 
-    def sum(self, values: Values) -> Values:
+    def sum(self, values: Any) -> Any:
         total = np.array(values, order="C", ndmin=1)
         with self._together():
             self._collective.all_reduce(self._tensor(total), group=self._group)
@@ -174,7 +175,7 @@ class _Joined(Processes):
             self._collective.all_gather(parts, self._tensor(padded), group=self._group)
         return np.concatenate([part[:count] for part, count in zip(found, counts, strict=True)])
 
-    def leading(self, values: Values) -> Values:
+    def leading(self, values: Any) -> Any:
         shape = np.shape(values)
         return self.pass_round(np.asarray(values), 0, shape, None)
 

@@ -71,7 +71,7 @@ class FeatureScaler:
         self.fit_transform(F, labels)
         return self
 
-    def fit_transform(self, F: Features, labels: NDArray[np.integer]) -> Features:
+    def fit_transform(self, F: Any, labels: NDArray[np.integer]) -> Any:
         """Learn the steps and return the training features, normalized.
 
         Of features that are read by blocks of rows, so are the normalized ones (`MappedRows`).
@@ -150,18 +150,19 @@ def unit_length(F: Features) -> Features:
     return scaled
 
 
-def _mean(F: Features, processes: Processes) -> Features:
+def _mean(F: Any, processes: Processes) -> Features:
     """Return the mean of the rows that all processes have."""
     if not processes.shared and isinstance(F, np.ndarray):
         mean: Features = F.mean(axis=0)
         return mean
     own = sum(F[rows].sum(axis=0, dtype=np.float64) for rows in blocks_of(F))
     total = processes.sum(np.asarray(own))
-    return (total / processes.sum(np.array([len(F)]))).astype(F.dtype)
+    whole: Features = (total / processes.sum(np.array([len(F)]))).astype(F.dtype)
+    return whole
 
 
 def whitening(
-    F: Features,
+    F: Any,
     labels: NDArray[np.integer],
     *,
     shrinkage: float,

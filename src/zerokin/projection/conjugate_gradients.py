@@ -71,7 +71,8 @@ def solve_shifted(
 
     def apply(vectors: Array) -> tuple[Array, Array]:
         """Multiply by the matrix; also return the dot products with the result."""
-        image, product = laplacian @ vectors, 0.0
+        image: Array = laplacian @ vectors
+        product: Array = 0.0
         for rows in blocks:
             xp.multiply(vectors[rows], shifts, out=spare[rows])
             image[rows] += spare[rows]
@@ -91,7 +92,8 @@ def solve_shifted(
             break
         image, curvature = apply(direction)
         step = xp.where(active, size / xp.where(active, curvature, 1.0), 0.0)
-        step, smaller = arrays.cast(step, dtype), 0.0
+        step = arrays.cast(step, dtype)
+        smaller: Array = 0.0
         for rows in blocks:
             xp.multiply(direction[rows], step, out=spare[rows])
             x[rows] += spare[rows]

@@ -130,7 +130,7 @@ def solve_e(
     W = arrays.cast(W, dtype)
     initial = initial._replace(turn=arrays.cast(initial.turn, dtype))
     if plan is None:
-        width, block, workers = usual_widths(arrays, *W.shape, graph.processes)
+        width, block, workers = usual_widths(arrays, W.shape[0], W.shape[1], graph.processes)
     else:
         width, block, workers = plan.width, plan.block, plan.workers
 

@@ -76,7 +76,7 @@ class Shards:
                 f"several processes share a fit on device='cpu' alone: got device={device!r}"
             )
 
-    def transposed(self, directed: sp.csr_array) -> sp.csr_array:
+    def transposed(self, directed: sp.csr_array) -> Any:
         """Return this process's rows (n, N) of the transpose of a matrix of which it has rows."""
         if not self.processes.shared:
             return directed.T
@@ -107,7 +107,7 @@ class SharedGraph:
         The order that this process's rows of vectors are in.
     """
 
-    def __init__(self, matrix: sp.csr_array, shards: Shards, order: NDArray[np.int64]) -> None:
+    def __init__(self, matrix: Any, shards: Shards, order: NDArray[Any]) -> None:
         self._processes = shards.processes
         mine = np.arange(shards.start, shards.start + matrix.shape[0])
         ordered: Any = matrix[order]

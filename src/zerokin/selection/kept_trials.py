@@ -51,7 +51,7 @@ class KeptTrials:
         trials = list(trials)
         found = [self._read(trial) for trial in trials]
         # What one process lacks, all measure.
-        known = np.array([one is not None for one in found])
+        known: Any = np.array([one is not None for one in found])
         known = current().gather(known[None]).all(axis=0)
         for trial, one, is_known in zip(trials, found, known, strict=True):
             if is_known and one is not None:
