@@ -134,13 +134,13 @@ def solve_e(
     else:
         width, block, workers = plan.width, plan.block, plan.workers
 
-    def solve_columns(image: Array, columns: slice) -> Sums:
+    def solve_columns(image: Array, columns: slice) -> Array:
+        """Solve for some columns, and return what they add to the `Sums`, still on the device."""
         image = image[graph.order]
         fixed = initial.columns(columns, graph.order)
         right = image * beta
         right += fixed * ((1 - alpha) * (1 - beta))
         shift, theta = shifts[columns], squares[columns]
-        roughness = 0.0
         if epsilon:
             found = arrays.contiguous(E[:, columns][graph.order])
             solve_shifted(
@@ -148,24 +148,21 @@ def solve_e(
                 rtol=rtol,
                 processes=graph.processes,
             )
-            roughness = float(arrays.dots(found, graph.laplacian @ found).sum())
+            roughness = arrays.dots(found, graph.laplacian @ found).sum()
         else:
             right /= shift
             found = right
+            roughness = 0.0 * theta.sum()
         E[graph.order, columns] = found
-        agreement = float(arrays.dots(image, found).sum())
-        reconstruction = float((arrays.dots(found, found) * theta).sum())
+        agreement = arrays.dots(image, found).sum()
+        reconstruction = (arrays.dots(found, found) * theta).sum()
         fixed -= found
         found -= image
-        return Sums(
-            residual=float(arrays.dots(found, found).sum()),
-            agreement=agreement,
-            reconstruction=reconstruction,
-            roughness=roughness,
-            departure=float(arrays.dots(fixed, fixed).sum()),
-        )
+        residual, departure = (arrays.dots(one, one).sum() for one in (found, fixed))
+        parts = Sums(residual, agreement, reconstruction, roughness, departure)
+        return arrays.xp.stack(tuple(parts))
 
-    sums: list[Sums] = []
+    sums: list[Array] = []
     for held in row_blocks(W.shape[1], width):
         image = _projected(arrays, F, W[:, held], plan)
         parts = [
@@ -176,7 +173,7 @@ def solve_e(
         del image, parts
         if plan is not None and plan.in_file:
             release_pages(E)
-    own = np.array([sum(values) for values in zip(*sums, strict=True)])
+    own = arrays.get(sum(sums[1:], sums[0]))  # the one moment that waits for a device
     return Sums(*graph.processes.sum(own).tolist())
 
 

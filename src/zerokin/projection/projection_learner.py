@@ -329,7 +329,8 @@ def _semantics(E: Any, labels: Any, *, samples: int) -> tuple[np.ndarray, np.nda
 def _links(laplacian: sp.csr_array) -> int:
     """Half the entries of a row of a Laplacian: of all rows on average, wherever they are."""
     entries = current().sum(np.array([laplacian.nnz, laplacian.shape[0]]))
-    return int(math.ceil(entries[0] / entries[1] / 2))
+    links: int = math.ceil(entries[0] / entries[1] / 2)
+    return links
 
 
 def _projected(values: Any, name: str, matrix: np.ndarray, what: str) -> np.ndarray:

@@ -137,7 +137,6 @@ class AnswerFitter:
             memory_budget=memory_budget,
             quiet=quiet,
         )
-        self.memory_budget = memory_budget
         n_folds = len(dataset.split.folds)
         if not n_folds:
             raise InvalidInput(
@@ -145,6 +144,8 @@ class AnswerFitter:
                 "seen classes"
             )
         self.params = {**classifier_params, "random_state": random_state}
+        own = self.params.pop("memory_budget", None)
+        self.memory_budget = own if memory_budget is None else memory_budget
         if self.params.get("inference") == "paper":
             raise InvalidInput(
                 "inference='paper' rules classes out, so that they have no probability: "
