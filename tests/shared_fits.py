@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from zerokin.compute.processes import joined
+from zerokin.classifiers import ZeroShotClassifier
+from zerokin.compute import joined
 from zerokin.data import ShardedFeatures
 from zerokin.projection import FeatureSpectrum, ProjectionLearner, neighbor_graph
 
@@ -66,6 +67,39 @@ def project(processes, name, seed, folder):
     }
 
 
+CLASSIFIERS = {
+    "the penalty by itself": {},
+    "learned semantics": {"beta": 0.1, "epsilon": 0.03, "feature_scaling": "center-unit"},
+    "the paper's": {"inference": "paper", "seen_penalty": 0.3, "feature_scaling": "power-unit"},
+    "a memory budget": {"memory_budget": "1GiB", "shards": True},
+}
+
+
+def samples(seed):
+    """Samples of classes that can be told apart, in the order of their classes."""
+    rng = np.random.default_rng([seed, 3])
+    classes, d_z, d_f = int(rng.integers(14, 30)), int(rng.integers(6, 20)), 31
+    Z, y = rng.uniform(size=(classes, d_z)), np.sort(rng.integers(classes - 4, size=407))
+    X = np.maximum(Z[y] @ rng.normal(size=(d_z, d_f)) + 0.4 * rng.normal(size=(407, d_f)), 0)
+    return X.astype(np.float32), y, Z, int(rng.integers(90, 330))
+
+
+def classify(processes, name, seed, folder):
+    X, y, Z, cut = samples(seed)
+    rows = own_rows(processes, len(X), np.array([cut]))
+    settings = dict(CLASSIFIERS[name])
+    own = X[rows]
+    if settings.pop("shards", False):
+        own = ShardedFeatures(folder / f"samples-{seed}").rows(rows)
+    model = ZeroShotClassifier(**settings, random_state=seed).fit(own, y[rows], semantics=Z)
+    return {
+        "seen": model.seen_,
+        "penalty": np.array(model.seen_penalty_),
+        "scores": processes.gather(model.decision_function(X[rows])),
+        "named": processes.gather(model.predict(X[rows], candidates="all")),
+    }
+
+
 def nearest(learner, F, prototypes):
     distance = np.linalg.norm(F[:, None] - learner.project_semantics(prototypes), axis=2)
     return distance.argmin(axis=1)
@@ -77,6 +111,11 @@ def main():
         for name in SCENARIOS:
             for seed in seeds:
                 found = project(processes, name, seed, folder)
+                if processes.leads:
+                    np.savez(folder / f"{name}-{seed}-{processes.size}.npz", **found)
+        for name in CLASSIFIERS:
+            for seed in seeds:
+                found = classify(processes, name, seed, folder)
                 if processes.leads:
                     np.savez(folder / f"{name}-{seed}-{processes.size}.npz", **found)
 

@@ -65,6 +65,7 @@ def shared(request, tmp_path_factory):
     for seed in range(SEEDS):
         F, *_ = shared_fits.drawn("shards, a budget", seed)
         write_shards(root / f"shards-{seed}", [F], rows=67, dtype="float64")
+        write_shards(root / f"samples-{seed}", [shared_fits.samples(seed)[0]], rows=53)
     script = (HERE / "shared_fits.py", root, SEEDS)
     ended, said = run_together(request.param, *script, said=root / "said.txt")
     assert ended == 0, said[-3000:]
@@ -86,6 +87,18 @@ def test_several_processes_find_what_one_finds(shared, name, seed):
         there["objective"], alone["objective"], rtol=1e-4 if single else 1e-9
     )
     assert there["total"] == pytest.approx(alone["total"], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", shared_fits.CLASSIFIERS)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_several_processes_classify_as_one_does(shared, name, seed):
+    root, count = shared
+    there = np.load(root / f"{name}-{seed}-{count}.npz")
+    alone = shared_fits.classify(ALONE, name, seed, root)
+    np.testing.assert_array_equal(there["seen"], alone["seen"])
+    np.testing.assert_array_equal(there["named"], alone["named"])
+    assert there["penalty"] == pytest.approx(alone["penalty"], abs=1e-4)
+    np.testing.assert_allclose(there["scores"], alone["scores"], atol=1e-3)
 
 
 def clustered_folder(folder, *, seed=0):

@@ -128,6 +128,8 @@ def fit(
             "--resume-folder": resume, "--replace": replace, "--network": network,
             "--skip-damaged": skip_damaged, "--memory-budget": memory_budget,
         }  # fmt: skip
+        if current().shared:
+            raise InvalidInput(f"{data} has several labels a sample: fit it without torchrun")
         refuse_options(given, f"is for one label a sample, and {data} has several")
         fit_labels(dataset, folder, tune=tune, seed=seed)
         return
