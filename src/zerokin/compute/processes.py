@@ -1,4 +1,4 @@
-"""Processes that `torchrun` started together, and what they tell each other.
+"""Processes that ``torchrun`` started together, and what they tell each other.
 
 Each of them runs the same program on rows of its own. Where one needs what the others know, all of
 them call the same function of `Processes` in the same order. Alone, these functions do nothing:
@@ -217,7 +217,7 @@ def current() -> Processes:
 
 
 def started_together() -> int:
-    """Count the processes that `torchrun` started, on all machines.
+    """Count the processes that ``torchrun`` started, on all machines.
 
     Examples
     --------
@@ -238,11 +238,11 @@ def lost_message(size: int) -> str:
 
 @contextmanager
 def joined() -> Iterator[Processes]:
-    """Work with the processes that `torchrun` started, each on rows of its own.
+    """Work with the processes that ``torchrun`` started, each on rows of its own.
 
-    Within the block `ProjectionLearner`, `FeatureSpectrum`, `neighbor_graph`, `FeatureScaler` and
+    Within the block `ProjectionLearner`, `FeatureSpectrum`, `neighbor_graph` and
     `ZeroShotClassifier` take the features of this process alone, and learn from those of all.
-    Without `torchrun` a process is alone, and nothing is different.
+    Without ``torchrun`` a process is alone, and nothing is different.
 
     Examples
     --------
