@@ -57,7 +57,8 @@ HUB_WEIGHTS, HUB_NEIGHBORS = (0.0, 0.15, 0.25, 0.35), (1, 3, 5)
 
 def _common_memo() -> Memo:
     # A few folds and the whole data set have one each.
-    return Memo(min(COMMON_BYTES, free_memory() // 16))
+    free = current().gather(np.array([free_memory()], np.int64)).min()  # the same for all processes
+    return Memo(min(COMMON_BYTES, int(free) // 16))
 
 
 def features_of(dataset: Dataset, samples: NDArray[np.int64], *, by_blocks: bool) -> Any:
