@@ -53,13 +53,14 @@ def main() -> None:
     parser.add_argument("data")
     parser.add_argument("--methods", default="ridge-s2f,ours")
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
     arguments = parser.parse_args()
     cores = own_cores()
     fixed = sorted({1, 2, max(1, cores // 2), cores} & set(range(1, cores + 1)))
     command = [sys.executable, "-m", "zerokin", "-q", "compare", arguments.data]
     command += ["--methods", arguments.methods]
     for others in (0, max(1, cores // 2)):
-        for jobs in (1, 2):
+        for jobs in arguments.jobs:
             # Two jobs with a fixed setting take what they are given, however many cores there are.
             settings: list[int | None] = [None, *fixed]
             best: dict[int | None, tuple[float, float]] = {}
@@ -79,6 +80,7 @@ def main() -> None:
                 "best_seconds": round(best[fastest][0], 1),
                 "best_processor_seconds": round(best[fastest][1], 1),
                 "ratio": round(default[0] / best[fastest][0], 2),
+                "processor_ratio": round(default[1] / best[fastest][1], 2),
             }
             print(json.dumps(told), flush=True)
 

@@ -311,3 +311,18 @@ def test_distinct_rows_do_not_merge_rows_that_a_sum_confuses():
     prototypes, labels = distinct_rows(E)
     np.testing.assert_array_equal(prototypes[labels], E)
     assert len(prototypes) == 3
+
+
+@pytest.mark.parametrize("between", [2, 4, 7])
+def test_looking_seldom_whether_an_iteration_is_done_changes_nothing(between):
+    rng = np.random.default_rng(between)
+    n, b = int(rng.integers(40, 90)), int(rng.integers(2, 9))
+    L = normalized_laplacian(neighbor_graph(rng.normal(size=(n, 6)), 4))
+    shifts, right = rng.uniform(0.5, 50, size=b), rng.normal(size=(n, b))
+    seldom = NumpyArrays()
+    seldom.steps_between_checks = between
+    found = [
+        solve_shifted(arrays, L, shifts, 0.7, right, np.zeros((n, b)), rtol=1e-8)
+        for arrays in (NumpyArrays(), seldom)
+    ]
+    np.testing.assert_array_equal(*found)

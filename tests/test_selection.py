@@ -323,7 +323,7 @@ def test_defaults_are_those_of_the_estimators():
         assert params.pop(name) == learner[name]
     # Documented: three superclasses survive, seen classes' penalty is estimated, and seeds are 0.
     expected = {"top_k": 3, "seen_penalty": "auto", "random_state": 0, "device": "cpu"}
-    assert params == {**expected, "distance": "cosine"}
+    assert params == {**expected, "distance": "cosine", "memory_budget": None}
 
 
 def test_every_stage_offers_what_is_there_already_and_nothing_out_of_range():

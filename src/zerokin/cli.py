@@ -25,6 +25,7 @@ from zerokin.commands.reproduce import reproduce
 from zerokin.commands.serve import serve
 from zerokin.commands.train import ablation, train
 from zerokin.commands.usage import Interrupted, OneLineGroup, going_on_from, one_line_warnings
+from zerokin.compute.ending import say_first
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.files import refuse_unwritable, unwritable
 from zerokin.locales import print_anything
@@ -225,7 +226,7 @@ def main() -> None:
     except ZerokinError as error:
         if verbosity() == Verbosity.verbose:
             traceback.print_exc()
-        print(f"zerokin: {error}", file=sys.stderr)
+        say_first(str(error))
         sys.exit(2)
     except Interrupted as stop:
         print(f"zerokin: interrupted; {stop}", file=sys.stderr)

@@ -18,7 +18,9 @@ from zerokin.data.load import load_dataset
 from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.data.splits import Split
 from zerokin.errors import InvalidInput, did_you_mean
-from zerokin.selection.class_fold_search import refuse_without_folds
+from zerokin.parameters import check_arguments
+from zerokin.projection.memory import MEMORY_BUDGET
+from zerokin.selection.class_fold_search import refuse_in_memory, refuse_without_folds
 from zerokin.selection.method import Method
 from zerokin.selection.paper_space import VARIANTS, Paper
 from zerokin.selection.zero_shot_space import OURS, Ours
@@ -92,6 +94,7 @@ def measure(
     split: str | None = None,
     features: str | None = None,
     semantics: str | None = None,
+    memory_budget: str | None = None,
 ) -> Iterator[Row]:
     """Measure every method in every setting for every seed, yielding each row as it is done.
 
@@ -109,10 +112,15 @@ def measure(
         Processes that work side by side, each on one method and seed.
     per_class
         Rows also tell the accuracy of each class, and which superclasses are confused.
+    memory_budget
+        Most memory of each process: see `ClassFoldSearch`. Peers hold all features in memory.
     """
+    check_arguments({"memory_budget": MEMORY_BUDGET}, memory_budget=memory_budget)
     # What is wrong with the data is said before any process is started.
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     if isinstance(dataset, MultiLabelDataset):
+        if memory_budget is not None:
+            raise InvalidInput("memory_budget is for one label a sample: leave it out")
         yield from measure_labels(dataset, methods, settings, seeds)
         return
     found = find_methods(methods)
@@ -120,9 +128,10 @@ def measure(
         _split_for(setting, dataset.splits, split)
     for method in found:
         method.refuse(dataset)
+        refuse_in_memory(method, memory_budget)
     options = {"split": split, "features": features, "semantics": semantics}
     tasks = [
-        _Task(data, method, settings, seed, options, per_class)
+        _Task(data, method, settings, seed, options, per_class, memory_budget)
         for seed in seeds
         for method in methods
     ]
@@ -183,6 +192,7 @@ class _Task(NamedTuple):
     seed: int
     options: Mapping[str, str | None]
     per_class: bool
+    memory_budget: str | None
 
 
 def _all_rows(task: _Task) -> list[Row]:
@@ -209,7 +219,12 @@ def _rows(task: _Task, lenders: Evaluations, *, quiet: bool) -> Iterator[Row]:
     for setting in task.settings:
         key = _split_for(setting, base.splits, task.options["split"]), task.seed
         if key not in lenders:
-            lenders[key] = Evaluation(base.with_split(key[0]), method, random_state=task.seed)
+            lenders[key] = Evaluation(
+                base.with_split(key[0]),
+                method,
+                random_state=task.seed,
+                memory_budget=task.memory_budget,
+            )
         if key not in evaluations:
             lender = lenders[key]
             evaluations[key] = Evaluation(
@@ -218,6 +233,7 @@ def _rows(task: _Task, lenders: Evaluations, *, quiet: bool) -> Iterator[Row]:
                 random_state=task.seed,
                 beside=lender,
                 per_class=task.per_class,
+                memory_budget=task.memory_budget,
                 quiet=quiet,
             )
         yield evaluations[key].run(setting)[0]

@@ -19,6 +19,7 @@ from zerokin.data.feature_files import FeatureFile
 from zerokin.errors import InvalidInput
 from zerokin.metrics.accuracy import hit_at, per_class_top1, top1
 from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve, named_classes
+from zerokin.projection.memory import budget_bytes
 from zerokin.selection.class_fold_search import ClassFold, ClassFoldSearch
 from zerokin.selection.method import Method, Scorer, scores_among
 from zerokin.selection.staged_search import Goal, Selection
@@ -72,6 +73,8 @@ class Evaluation:
         and factored once for both.
     per_class
         Also tell the accuracy of each class, and which superclasses are confused.
+    memory_budget
+        Of `ClassFoldSearch`.
     quiet
         Show no progress.
     """
@@ -85,6 +88,7 @@ class Evaluation:
         search: ClassFoldSearch | None = None,
         beside: Evaluation | None = None,
         per_class: bool = False,
+        memory_budget: int | str | None = None,
         quiet: bool = False,
     ) -> None:
         self.dataset = dataset
@@ -92,11 +96,13 @@ class Evaluation:
         self.random_state = random_state
         self.per_class = per_class
         self.search: ClassFoldSearch = search or ClassFoldSearch(
-            method, random_state=random_state, quiet=quiet
+            method, random_state=random_state, memory_budget=memory_budget, quiet=quiet
         ).prepare(dataset, beside=None if beside is None else beside.search)
         # What was chosen is fitted and tested on the whole data set as on a fold.
         self.whole: ClassFold = (
-            ClassFold(dataset, random_state) if beside is None else beside.whole.for_method()
+            ClassFold(dataset, random_state, memory_budget=budget_bytes(memory_budget))
+            if beside is None
+            else beside.whole.for_method()
         )
 
     def run(self, setting: Setting) -> tuple[Row, Selection]:

@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.stages import TrainingSet
+from zerokin.compute.processes import current
 from zerokin.data.splits import hold_out, repeat_folds
+from zerokin.features.row_sources import blocks_of, some_rows
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
-from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
+from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve, Sides, best_sides
+from zerokin.projection.rows import FeatureRows
 
 Scorer = Callable[[NDArray[np.floating]], NDArray[np.float64]]
 Learn = Callable[[TrainingSet, ClassHierarchy | None], Scorer]
@@ -60,7 +63,7 @@ def held_out_curves(
 
     Classes and samples are drawn by what they hold, so that neither names nor order matter.
     """
-    seen = data.seen
+    seen, processes = data.seen, current()
     rank = order_of_rows(data.semantics[seen]).argsort()
     folds = repeat_folds(
         [f"{number:09d}" for number in rank],
@@ -68,8 +71,10 @@ def held_out_curves(
         held_out=HELD_OUT,
         seed=random_state,
     )
-    labels = np.searchsorted(seen, data.labels)
-    samples = order_of_rows(data.features)
+    # Of several processes each has samples of its own, and all draw the same of all samples.
+    labels = processes.gather(np.searchsorted(seen, data.labels))
+    samples = np.argsort(processes.gather(keys_of_rows(data.features)), kind="stable")
+    start = sum(processes.gather(np.array([len(data.labels)]))[: processes.rank])
     numbers = np.arange(len(seen))
     tree = None
     if hierarchy is not None:  # matched once; the parts' classes go by number
@@ -79,24 +84,49 @@ def held_out_curves(
         train, held = hold_out(known, labels, fraction=TEST_SEEN, seed=random_state + number)
         if not len(held):
             return
-        part = TrainingSet(data.features[train], labels[train], data.semantics[seen], numbers)
-        scores, others = learn(part, tree), np.flatnonzero(unknown[labels])
-        yield SeenUnseenCurve.from_scores(
-            scores(data.features[held]),
-            labels[held],
-            scores(data.features[others]),
-            labels[others],
-            unknown,
+        others = np.flatnonzero(unknown[labels])
+        if processes.shared:
+            train, held, others = (
+                rows[(rows >= start) & (rows < start + len(data.labels))]
+                for rows in (train, held, others)
+            )
+        if not isinstance(data.features, np.ndarray):
+            train = np.sort(train)  # in the order of the file
+        features, classes = some_rows(data.features, train - start), labels[train]
+        if not isinstance(data.features, np.ndarray):
+            features = FeatureRows(features)
+        elif processes.shared:
+            features, classes = processes.balance(features), processes.balance(classes)
+        part = TrainingSet(features, classes, data.semantics[seen], numbers)
+        scores = learn(part, tree)
+        known_sides = _sides(scores, some_rows(data.features, held - start), unknown)
+        other_sides = _sides(scores, some_rows(data.features, others - start), unknown)
+        yield SeenUnseenCurve.from_sides(
+            Sides(*map(processes.gather, known_sides)),
+            processes.gather(labels[held]),
+            Sides(*map(processes.gather, other_sides)),
+            processes.gather(labels[others]),
         )
 
 
-def order_of_rows(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return an order of rows (n, d) that depends on what they hold, not on where they stand.
+def _sides(scores: Scorer, features: Any, is_unseen: NDArray[np.bool_]) -> Sides:
+    """Return what the curve needs of samples, of which a process may have none."""
+    if not len(features):
+        return Sides(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
+    parts = [best_sides(scores(features[rows]), is_unseen) for rows in blocks_of(features)]
+    return Sides(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
-    They are ordered by a fixed mixture of their columns, so that rounding hardly ever moves one.
-    """
+
+def order_of_rows(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return an order of rows (n, d) that depends on what they hold, not on where they stand."""
+    return np.argsort(keys_of_rows(rows), kind="stable")
+
+
+def keys_of_rows(rows: Any) -> NDArray[np.float64]:
+    """Return a fixed mixture of the columns of rows (n, d), by which rounding hardly moves one."""
     mixture = np.cos(np.arange(1.0, rows.shape[1] + 1))
-    return np.argsort(rows.astype(np.float64) @ mixture, kind="stable")
+    parts = [rows[part].astype(np.float64) @ mixture for part in blocks_of(rows)]
+    return np.concatenate(parts)
 
 
 def best_common_penalty(curves: Sequence[SeenUnseenCurve]) -> float:
@@ -106,4 +136,4 @@ def best_common_penalty(curves: Sequence[SeenUnseenCurve]) -> float:
     gaps = [gaps for curve in curves for gaps in (curve.seen_gaps, curve.unseen_gaps)]
     penalties = np.quantile(np.concatenate(gaps), np.linspace(0, 1, MOST_PENALTIES))
     means = np.mean([curve.harmonic_means(penalties) for curve in curves], axis=0)
-    return float(penalties[means.argmax()])
+    return float(current().leading(penalties[means.argmax()]))

@@ -10,6 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+import numpy as np
+
+from zerokin.compute.processes import current
+
 P = ParamSpec("P")
 Made = TypeVar("Made")
 
@@ -76,7 +80,7 @@ class Memo:
         found = self._results.get(key)
         if found is None:
             made = stage(*args, **kwargs)
-            found = self._results[key] = _Result(made, count_bytes(made), self._trial)
+            found = self._results[key] = _Result(made, _agreed_bytes(made), self._trial)
             self._used.append(found)
             for held in _held_by(key):
                 self._made_of[held].add(key)
@@ -99,7 +103,7 @@ class Memo:
         """
         for result in self._used:
             if result.kept:
-                nbytes = count_bytes(result.value)
+                nbytes = _agreed_bytes(result.value)
                 self.nbytes += nbytes - result.nbytes
                 result.nbytes = nbytes
         self._used.clear()
@@ -163,6 +167,14 @@ def _held_by(key: Key) -> set[int]:
     """Return the identities of the objects that a key holds, named arguments among them."""
     parts = (one[1] if isinstance(one, tuple) else one for one in key[1:])
     return {id(part.held) for part in parts if isinstance(part, _Same)}
+
+
+def _agreed_bytes(value: Any) -> int:
+    """Count the bytes of a value where it is largest: all processes must drop the same results.
+
+    Whoever makes a dropped one again may need the others for it.
+    """
+    return int(current().gather(np.array([count_bytes(value)], np.int64)).max())
 
 
 def count_bytes(value: Any) -> int:

@@ -8,13 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.matrices import refuse_too_large
+from zerokin.matrices import plain_array, refuse_too_large
+from zerokin.projection.arrays import row_blocks
+from zerokin.projection.rows import FeatureRows
 
 
-def training_samples(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return features (N, d_f) and labels (N,) to fit on; the estimator keeps their width."""
+def training_samples(
+    estimator: Any, X: Any, y: Any, *, by_blocks: bool = False
+) -> tuple[Any, NDArray[Any]]:
+    """Return features (N, d_f) and labels (N,) to fit on; the estimator keeps their width.
+
+    With ``by_blocks`` features stay where they are, and are read a block of rows at a time.
+    """
     from sklearn.utils.multiclass import check_classification_targets
 
+    if by_blocks:
+        return _rows_of_samples(estimator, X), _labels_of(X, y)
     features, labels = _validated(estimator, X, y)
     try:
         check_classification_targets(labels)
@@ -25,6 +34,31 @@ def training_samples(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDAr
         # Centering would leave nothing but rounding, and unit length would make that large.
         raise InvalidInput(f"X: all {len(features):,} samples are equal: nothing tells them apart")
     return features, labels
+
+
+def _rows_of_samples(estimator: Any, X: Any) -> FeatureRows:
+    if isinstance(X, FeatureRows):
+        rows = X
+    else:
+        rows = FeatureRows(X if hasattr(X, "shape") else plain_array(X, "X")).check("X")
+    first = rows[:1]
+    if len(rows) > 1 and all((rows[part] == first).all() for part in row_blocks(len(rows))):
+        raise InvalidInput(f"X: all {len(rows):,} samples are equal: nothing tells them apart")
+    estimator.n_features_in_ = rows.shape[1]
+    return rows
+
+
+def _labels_of(X: Any, y: Any) -> NDArray[Any]:
+    from sklearn.utils.multiclass import check_classification_targets
+
+    labels = plain_array(y, "y")
+    if labels.shape != (len(X),):
+        raise InvalidInput(f"y must hold a class for each of {len(X):,} samples: {labels.shape}")
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InvalidInput(f"y: {_one_line(error)}") from error
+    return labels
 
 
 def new_samples(estimator: Any, X: Any) -> NDArray[Any]:

@@ -21,12 +21,16 @@ from zerokin.classifiers.memo import RunStage
 from zerokin.classifiers.nearness import Distance, nearness
 from zerokin.classifiers.prototypes import PrototypeRule
 from zerokin.classifiers.residual_correction import semantic_kernel, superclass_kernel
+from zerokin.compute.processes import current
 from zerokin.errors import InvalidInput
 from zerokin.features.class_means import class_means
+from zerokin.features.row_sources import blocks_of
 from zerokin.features.scaler import FeatureScaler, unit_length
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.projection import FeatureSpectrum, ProjectionLearner
+from zerokin.projection.rows import FeatureRows
+from zerokin.projection.scratch import scratch_copy
 
 Matrix = NDArray[np.float64]
 
@@ -35,10 +39,12 @@ Matrix = NDArray[np.float64]
 class TrainingSet:
     """What is learned from: samples of seen classes, and semantics of all classes.
 
+    Of several processes each has samples of its own.
+
     Parameters
     ----------
     features
-        (N, d_f) raw features.
+        (N, d_f) raw features: an array, or ``FeatureRows`` to be read by blocks.
     labels
         (N,) positions of their classes.
     semantics
@@ -47,15 +53,15 @@ class TrainingSet:
         (C,) what the classes are called.
     """
 
-    features: NDArray[Any]
+    features: Any
     labels: NDArray[np.int64]
     semantics: Matrix
     names: NDArray[Any]
 
     @cached_property
     def seen(self) -> NDArray[np.int64]:
-        """(p,) positions of the classes that have samples."""
-        return np.unique(self.labels)
+        """(p,) positions of the classes that have samples, in whichever process."""
+        return current().union(self.labels)
 
 
 class ScaledFeatures(NamedTuple):
@@ -73,12 +79,14 @@ class Projection(NamedTuple):
     n_iter: int
 
 
-def scale_features(features: NDArray[Any], labels: NDArray[np.int64], steps: str) -> ScaledFeatures:
+def scale_features(features: Any, labels: NDArray[np.int64], steps: str) -> ScaledFeatures:
     """Learn the steps of `FeatureScaler` from training features (N, d_f), and apply them."""
-    normalizer = FeatureScaler(steps)
+    normalizer, processes = FeatureScaler(steps), current()
     F = normalizer.fit_transform(features, labels)
-    seen = np.unique(labels)
-    means = class_means(F, labels, int(seen[-1]) + 1)[seen]
+    if isinstance(features, FeatureRows):  # scaled once, and not each time they are read
+        F = scratch_copy(F)
+    seen = processes.union(labels)
+    means = class_means(F, labels, int(seen[-1]) + 1, processes)[seen]
     return ScaledFeatures(normalizer, F, means)
 
 
@@ -94,15 +102,17 @@ def as_compared(vectors: NDArray[Any], distance: Distance) -> NDArray[Any]:
     return unit_length(vectors) if distance == "cosine" else vectors
 
 
-def factor_features(scaled: ScaledFeatures, device: str = "cpu") -> FeatureSpectrum:
+def factor_features(
+    scaled: ScaledFeatures, device: str = "cpu", memory_budget: int | None = None
+) -> FeatureSpectrum:
     """Return the spectrum of scaled features, which projections of all settings share."""
     refuse_all_zero(scaled.features, scaled.normalizer.steps)
-    return FeatureSpectrum(scaled.features, device=device)
+    return FeatureSpectrum(scaled.features, device=device, memory_budget=memory_budget)
 
 
 def refuse_all_zero(F: NDArray[Any], steps: str) -> None:
     """Refuse scaled training features (N, d_f) from which nothing can be learned."""
-    if not F.any():
+    if not current().any(any(F[rows].any() for rows in blocks_of(F))):
         raise InvalidInput(
             f"X is all zero once it is normalized by {steps!r}: nothing can be learned from it"
         )
@@ -143,6 +153,7 @@ def learn_projection(
     max_iter: int,
     tol: float,
     device: str,
+    memory_budget: int | None = None,
 ) -> Projection:
     """Learn the projection between features and the vectors (k, d_z) of classes or superclasses.
 
@@ -158,6 +169,7 @@ def learn_projection(
         tol,
         learn_semantics=beta > 0,
         device=device,
+        memory_budget=memory_budget,
     )
     learner.fit(spectrum.features, vectors, labels=labels, spectrum=spectrum)
     return Projection(learner.W_, learner.n_iter_)

@@ -22,6 +22,7 @@ from zerokin.classifiers.explanation import Explanation, explain_sample
 from zerokin.classifiers.finite_scores import refuse_no_candidate
 from zerokin.classifiers.growth import grown_hierarchy
 from zerokin.classifiers.memo import RunStage, run_stage
+from zerokin.classifiers.memory import budget_of_fit
 from zerokin.classifiers.nearness import Distance, nearness
 from zerokin.classifiers.pruning import lower_pruned, surviving_classes
 from zerokin.classifiers.ranking import ranked
@@ -41,6 +42,7 @@ from zerokin.classifiers.stages import (
     scale_samples,
     score_samples,
 )
+from zerokin.compute.processes import current
 from zerokin.errors import InvalidInput, ZerokinWarning, shown
 from zerokin.features.scaler import FeatureScaler
 from zerokin.hierarchy import ClassHierarchy
@@ -59,6 +61,7 @@ from zerokin.parameters import (
     check_arguments,
     check_parameters,
 )
+from zerokin.projection.memory import MEMORY_BUDGET
 from zerokin.semantics.normalize import unit_rows
 
 if TYPE_CHECKING:
@@ -122,6 +125,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Seed of k-means.
     device
         Where projections are learned: ``"cpu"`` or a torch device.
+    memory_budget
+        Most memory of the process in `fit`, in bytes or as ``"8GiB"``; None for no bound. Features
+        are then read by blocks of rows (memory-mapped, or `zerokin.data.ShardedFeatures`); scaled
+        ones go to an unnamed file. It is for ``device="cpu"``: see `ProjectionLearner`.
 
     Attributes
     ----------
@@ -180,6 +187,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "seen_penalty": Either(SEEN_PENALTY, OneOf((AUTO,))),
         "random_state": Optional(SEED),
         "device": DEVICE,
+        "memory_budget": MEMORY_BUDGET,
     }
 
     # Of classes by example (`zerokin.classifiers.few_shot.class_by_example`), by name.
@@ -212,6 +220,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seen_penalty: float | Literal["auto"] = AUTO,
         random_state: int = 0,
         device: str = "cpu",
+        memory_budget: int | str | None = None,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -235,6 +244,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seen_penalty = seen_penalty
         self.random_state = random_state
         self.device = device
+        self.memory_budget = memory_budget
 
     def fit(
         self,
@@ -249,7 +259,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X
-            (N, d_f) features.
+            (N, d_f) features. Of several processes (`zerokin.compute.joined`) each gives
+            its own rows, and the classes of these.
         y
             (N,) their classes: names, or positions in the semantics.
         semantics
@@ -262,11 +273,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self)
         FeatureScaler(self.feature_scaling)  # refuses steps before anything is read
-        X, y = training_samples(self, X, y)
+        X, y = training_samples(self, X, y, by_blocks=self.memory_budget is not None)
         known = KnownClasses.from_labels(semantics, y)
         labels = known.positions(y, "y")
         Z = unit_rows(known.vectors, [str(name) for name in known.names])
         data = TrainingSet(X, labels, Z, known.names)
+        current().refuse_different("semantics", Z.tobytes())
         self._fit(data, hierarchy)
         if self.seen_penalty == AUTO and semantics is not None:
             self._auto_penalty = estimate_seen_penalty(
@@ -279,8 +291,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> ZeroShotClassifier:
         """Run the stages on data that was checked; a search gives a `Memo` to run them with."""
         Z, seen = data.semantics, data.seen
+        budget = budget_of_fit(data, self.get_params())
         scaled = run(scale_features, data.features, data.labels, self.feature_scaling)
-        spectrum = run(factor_features, scaled, self.device)
+        spectrum = run(factor_features, scaled, self.device, budget)
         tree = run(
             build_superclasses,
             Z,
@@ -290,7 +303,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             grouping=self.grouping,
             random_state=self.random_state,
         )
-        projection = run(learn_projection, spectrum, Z, data.labels, **self._of_projection())
+        settings = {**self._of_projection(), "memory_budget": budget}
+        projection = run(learn_projection, spectrum, Z, data.labels, **settings)
         kernel = self._kernel(Z, seen, tree, run)
         rule, prototypes = run(
             correct_prototypes,
@@ -315,7 +329,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._layer_prototypes: list[NDArray[np.float64]] = []
         if self.inference == "paper" and tree is not None:
             self._layer_prototypes, n_iter = project_superclasses(
-                spectrum, Z, data.labels, tree, self._of_projection(), run, self.distance
+                spectrum, Z, data.labels, tree, settings, run, self.distance
             )
             self.n_iter_ = max(self.n_iter_, n_iter)
         return self

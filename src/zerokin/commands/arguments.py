@@ -40,6 +40,12 @@ Features = Annotated[
         "of an xlsa17 folder"
     ),
 ]
+MemoryBudget = Annotated[
+    str | None,
+    typer.Option(
+        help="most memory, such as 8GiB: features in files are read by blocks; ours and paper only"
+    ),
+]
 Semantics = Annotated[
     str | None,
     typer.Option(

@@ -17,6 +17,7 @@ import typer
 from zerokin.commands.arguments import (
     Data,
     Features,
+    MemoryBudget,
     ReadingPrecision,
     Semantics,
     SplitName,
@@ -24,6 +25,7 @@ from zerokin.commands.arguments import (
 )
 from zerokin.commands.several_labels import fit_labels, refuse_options
 from zerokin.commands.usage import going_on_from
+from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
 from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.errors import InvalidInput, ZerokinWarning, listing
@@ -104,8 +106,8 @@ def fit(
         Path | None,
         typer.Option(
             "--resume-folder",
-            help="images: where to go on from, and to be able to; by default OUT.training, "
-            "removed at the end",
+            help="where to go on from, and to be able to; for images, and for several processes, "
+            "OUT.training by default, removed at the end",
         ),
     ] = None,
     skip_damaged: Annotated[
@@ -116,6 +118,7 @@ def fit(
         bool,
         typer.Option("--replace", help="drop classes that OUT knows and DATA does not"),
     ] = False,
+    memory_budget: MemoryBudget = None,
 ) -> None:
     """Learn from images, or from features, and write a bundle.
 
@@ -134,7 +137,10 @@ def fit(
             "--epochs": epochs, "--config": config, "--by": grouping, "--image-size": image_size,
             "--resume-folder": resume, "--replace": replace, "--network": network,
             "--skip-damaged": skip_damaged, "--precision": precision,
+            "--memory-budget": memory_budget,
         }  # fmt: skip
+        if current().shared:
+            raise InvalidInput(f"{data} has several labels a sample: fit it without torchrun")
         refuse_options(given, f"is for one label a sample, and {data} has several")
         fit_labels(dataset, folder, tune=tune, seed=seed)
         return
@@ -148,6 +154,7 @@ def fit(
     if config is not None and not finetune:
         raise InvalidInput("--config says how a network is trained: add --fine-tune")
     options: dict[str, Any] = {"tune": tune, "random_state": seed}
+    options["memory_budget"] = memory_budget
     notes: list[str] = []
     if dataset.kind == "features":
         refused = (
@@ -290,15 +297,17 @@ def fit_bundle(
     from zerokin.recognizer import fit_recognizer
 
     kept = folder.with_name(f"{folder.name}.training") if resume is None else resume
-    by_network = "learner" in options
-    if by_network:
+    keeps = "learner" in options or resume is not None or current().shared
+    if keeps:
         refuse_unwritable(kept, inside=True)
-    with going_on_from(kept) if by_network else nullcontext(), warnings.catch_warnings():
+    with going_on_from(kept) if keeps else nullcontext(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ZerokinWarning)  # they are printed below
-        recognizer = fit_recognizer(dataset, folder=kept if by_network else None, **options)
+        recognizer = fit_recognizer(dataset, folder=kept if keeps else None, **options)
     recognizer.about["notes"] = [*notes, *recognizer.about["notes"]]
+    if not current().leads:
+        return
     recognizer.save(folder)
-    if by_network and resume is None:
+    if keeps and resume is None:
         shutil.rmtree(kept, ignore_errors=True)
     for note in recognizer.about["notes"]:
         out.print(f"note: {note}", soft_wrap=True)

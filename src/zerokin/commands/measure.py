@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
+from zerokin.commands.arguments import Data, Features, MemoryBudget, Semantics, SplitName, out
 from zerokin.errors import InvalidInput
 from zerokin.files import refuse_unwritable, replacing
 
@@ -69,6 +69,7 @@ def evaluate(
     tried: Annotated[
         Path | None, typer.Option("--tried", help="few-shot: write all that was tried as CSV")
     ] = None,
+    memory_budget: MemoryBudget = None,
 ) -> None:
     """Measure one method: chosen on validation classes, then tested once on the test classes.
 
@@ -77,6 +78,8 @@ def evaluate(
     options: dict[str, Any] = {"split": split, "features": features, "semantics": semantics}
     few_shot = [one for one in setting if one in FEW_SHOT]
     if few_shot:
+        if memory_budget is not None:
+            raise InvalidInput("--memory-budget is for settings without shots: leave it out")
         if len(setting) > 1:
             raise InvalidInput(f"--setting {few_shot[0]} stands alone: run the others separately")
         if per_class:
@@ -89,6 +92,7 @@ def evaluate(
         return
     reports = [] if report is None else [report]
     settings = [one.value for one in setting]
+    options["memory_budget"] = memory_budget
     run_comparison(data, [method], settings, seeds, reports, options, per_class=per_class)
 
 
@@ -146,6 +150,7 @@ def compare(
     ] = None,
     jobs: Annotated[int, typer.Option(help="processes side by side")] = 1,
     per_class: PerClass = False,
+    memory_budget: MemoryBudget = None,
 ) -> None:
     """Run ours beside its peers, all tuned alike, and print one table."""
     from zerokin.benchmark.comparison import all_methods
@@ -158,6 +163,7 @@ def compare(
     names = methods.split(",")
     if methods == "all":  # what they are depends on the data
         names = all_methods(load_dataset(data, features=features))
+    options["memory_budget"] = memory_budget
     run_comparison(
         data,
         names,

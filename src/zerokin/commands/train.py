@@ -9,6 +9,7 @@ import typer
 
 from zerokin.commands.arguments import Data, Semantics, SplitName, out
 from zerokin.commands.usage import going_on_from
+from zerokin.compute.processes import current
 from zerokin.files import refuse_other_folder, refuse_unwritable, replacing
 
 if TYPE_CHECKING:
@@ -152,9 +153,13 @@ def ablation(
             figures = ", ".join(f"{name} {value:.4g}" for name, value in result["metrics"].items())
             about = f"{result['method']}, {result['setting']}, seed {result['seed']}"
             out.print(f"{about}: {figures}", style="dim")
+            if not current().leads:
+                continue
             for suffix, text in ((".json", as_json(rows)), (".md", page(rows))):
                 with replacing(table.with_suffix(suffix)) as temporary:
                     temporary.write_text(text, encoding="utf-8")
+    if not current().leads:
+        return
     title = f"{rows[0]['dataset']}, ablation"
     out.print(on_screen(lines(rows), title))
     draw_bars(ablation_panels(rows), table.with_suffix(".png"), title=title)

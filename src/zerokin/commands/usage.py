@@ -13,12 +13,16 @@ import typer
 from typer.core import TyperGroup
 
 from zerokin.aliases import CHOICES, OPTIONS, Names, renamed
+from zerokin.commands.arguments import out
+from zerokin.compute.processes import joined, started_together
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean
 from zerokin.progress import Verbosity, set_verbosity
 
 # The class is Click's own, or that of Typer's copy of Click: its child is public in both.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
+SHARED = ("fit", "extract", "ablation")
+"""Commands whose samples are shared by the processes that torchrun started."""
 VERBOSITY = {
     "-q": Verbosity.quiet,
     "--quiet": Verbosity.quiet,
@@ -65,6 +69,8 @@ class OneLineGroup(TyperGroup):
         """Find the command, give its options their present names, and take those all have."""
         name, command, rest = super().resolve_command(ctx, args)
         rest = _without_verbosity(rest)
+        if started_together() > 1:
+            _join_others(ctx, name)
         return name, command, rest if command is None else _under_new_names(command, rest)
 
     def invoke(self, ctx: Any) -> Any:
@@ -73,6 +79,17 @@ class OneLineGroup(TyperGroup):
             return super().invoke(ctx)
         except UsageError as error:
             raise _as_ours(error) from error
+
+
+def _join_others(ctx: Any, name: str | None) -> None:
+    """Work with the processes that torchrun started; one of them shows and writes."""
+    if name in SHARED:
+        processes = ctx.with_resource(joined())
+        if not processes.leads:
+            out.quiet = True
+            set_verbosity(Verbosity.quiet)
+    elif name != "train":
+        raise InvalidInput(f"zerokin {name} works in one process: start it without torchrun")
 
 
 def _without_verbosity(args: list[str]) -> list[str]:

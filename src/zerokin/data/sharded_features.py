@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from copy import copy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,7 @@ class ShardedFeatures:
         self._named = opened
         self.shape = (int(self._ends[-1]), int(width))
         self.dtype = np.result_type(*(np.dtype(shard[:0].dtype) for shard in self.shards))
+        self._named_rows = slice(None)
         self._name = Path(files).name if isinstance(files, str | os.PathLike) else "list"
 
     def __len__(self) -> int:
@@ -115,7 +117,38 @@ class ShardedFeatures:
             if shard.names is None:
                 return None
             found += shard.names
-        return found
+        return found[self._named_rows]
+
+    def rows(self, rows: slice) -> ShardedFeatures:
+        """Return some consecutive rows as features of their own; nothing is read.
+
+        Of several processes each takes a part of one matrix: ``features.rows(processes.share(n))``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = write_shards(Path(folder, "features"), [np.zeros((5, 4))], rows=3)
+        ...     ShardedFeatures(Path(folder, "features")).rows(slice(2, 5))
+        <ShardedFeatures features: 2 files, 3 × 4 float32>
+        """
+        start, stop, step = rows.indices(len(self))
+        if step != 1 or stop <= start:
+            raise InvalidInput(f"rows must be consecutive ones, and at least one: got {rows}")
+        part = copy(self)
+        part.shards, ends = [], []
+        for number, shard in enumerate(self.shards):
+            first = self._start(number)
+            low, high = max(start, first), min(stop, first + len(shard))
+            if low < high:
+                # Half precision would be widened, and read, by an index of its own.
+                view = np.ndarray.__getitem__(shard, slice(low - first, high - first))
+                part.shards.append(view)
+                ends.append(high - start)
+        part._ends, part.shape = np.array(ends), (stop - start, self.shape[1])
+        known = range(*self._named_rows.indices(1 << 62))[start:stop]
+        part._named_rows = slice(known.start, known.stop)
+        return part
 
     def _start(self, number: int) -> int:
         return int(self._ends[number - 1]) if number else 0

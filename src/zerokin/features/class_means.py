@@ -7,11 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.compute.processes import ALONE, Processes
+from zerokin.features.row_sources import blocks_of
+
 
 def class_means(
-    F: NDArray[Any], labels: NDArray[np.integer], n_classes: int
+    F: Any,
+    labels: NDArray[np.integer],
+    n_classes: int,
+    processes: Processes = ALONE,
 ) -> NDArray[np.float64]:
     """Return the mean of the features (N, d_f) of each class, (C, d_f); zeros for a class without.
+
+    Features in files are read by blocks. Of several processes each gives its own rows, and all
+    get the means of all rows.
 
     Examples
     --------
@@ -22,10 +31,13 @@ def class_means(
     """
     from scipy.sparse import csr_array
 
-    counts = np.bincount(labels, minlength=n_classes)
+    counts = processes.sum(np.bincount(labels, minlength=n_classes))
     # A sparse product sums without a sorted copy of F.
     member = csr_array(
         (1 / counts[labels], (labels, np.arange(len(labels)))), shape=(n_classes, len(labels))
     )
-    means: NDArray[np.float64] = member @ F
-    return means
+    means: Any = 0.0
+    for rows in blocks_of(F):
+        means = means + member[:, rows] @ F[rows]
+    total: NDArray[np.float64] = processes.sum(means)
+    return total

@@ -6,6 +6,7 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from zerokin.aliases import FEATURE_NOTES, renamed
 from zerokin.compute.machine import available_cores
+from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
 from zerokin.data.image_stamps import Stamps, image_stamps
 from zerokin.data.images import Images, joint_sha256
@@ -25,6 +27,7 @@ from zerokin.errors import InvalidInput, ZerokinError, did_you_mean
 from zerokin.features.extractor import AnyNetwork, Extractor
 from zerokin.features.input.sources import open_source
 from zerokin.features.reading import View, read_images
+from zerokin.features.shared_extraction import ImageRange, write_together
 from zerokin.files import replacing_folder
 from zerokin.progress import track
 
@@ -44,7 +47,8 @@ def extract_features(
     """Write the features of all images of a data set to a file.
 
     Interrupted and called again, it goes on where it stopped: the file comes out the same, byte
-    for byte. A file of the same recipe that is there already is left as it is.
+    for byte. A file of the same recipe that is there already is left as it is. Several processes
+    (`zerokin.compute.joined`) share the images.
 
     Parameters
     ----------
@@ -76,7 +80,13 @@ def extract_features(
             former = NativeFeatures(path)
         except InvalidInput as error:
             raise InvalidInput(f"will not replace what is no feature file: {error}") from error
-    extractor = _extractor(network, view)
+    extractor, processes = _extractor(network, view), current()
+    if processes.shared:
+        plan = _plan(extractor, dataset, dtype, quiet=quiet)
+        processes.refuse_different("images", plan.digests.tobytes())
+        if processes.any(former is None or not plan.is_done_by(former)):
+            write_together(path, plan, partial(_write, quiet=quiet), processes)
+        return NativeFeatures(path)
     with FeatureWriter(path) as writer:
         plan = _plan(extractor, dataset, dtype, quiet=quiet)
         if former is not None:
@@ -114,6 +124,10 @@ def extract_xlsa17(
     """
     folder = Path(folder).expanduser()
     refuse_unwritable(dataset)
+    if current().shared:
+        raise InvalidInput(
+            "the xlsa17 form is written by one process: leave out torchrun, or --format xlsa17"
+        )
     if (view or View(1)).regions or (isinstance(network, Extractor) and network.view.regions):
         raise InvalidInput("the xlsa17 form has one vector an image: use the native format")
     if folder.exists() and not folder.is_dir():
@@ -144,7 +158,7 @@ def extract_xlsa17(
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class ExtractionPlan:
     """What is to be extracted, from what, and how."""
 
     extractor: Extractor
@@ -169,7 +183,7 @@ def _extractor(network: AnyNetwork | Extractor, view: View | None) -> Extractor:
     return network
 
 
-def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) -> _Plan:
+def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) -> ExtractionPlan:
     if dtype not in DTYPES:
         hint = did_you_mean(dtype, DTYPES)
         raise InvalidInput(f"unknown dtype {dtype!r}{hint} (known: {', '.join(DTYPES)})")
@@ -179,7 +193,9 @@ def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) ->
     names_bytes = len(joined_names(images.names))
     # Before they are read: of one that changes meanwhile, the time is another afterwards.
     stamps = image_stamps(images)
-    digests = image_digests(images, quiet=quiet)
+    processes = current()
+    own = ImageRange(images, processes.share(len(images)))
+    digests = processes.gather(image_digests(own, quiet=quiet))
     recipe: dict[str, Any] = {
         **extractor.recipe(),
         "dataset": dataset.name,
@@ -189,7 +205,7 @@ def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) ->
     }
     shape = (len(images), extractor.width)
     layout = Layout(shape, dtype, names_bytes, recipe, stamped=True)
-    return _Plan(extractor, images, digests, stamps, layout)
+    return ExtractionPlan(extractor, images, digests, stamps, layout)
 
 
 def image_digests(images: Images, *, quiet: bool = True) -> NDArray[np.uint8]:
@@ -211,7 +227,7 @@ def image_digests(images: Images, *, quiet: bool = True) -> NDArray[np.uint8]:
     return np.frombuffer(whole, np.uint8).reshape(len(images), -1)
 
 
-def _write(plan: _Plan, writer: FeatureWriter, *, quiet: bool) -> None:
+def _write(plan: ExtractionPlan, writer: FeatureWriter, *, quiet: bool) -> None:
     extractor, layout, names = plan.extractor, plan.layout, plan.images.names
     begun = writer.begin(
         layout, plan.digests, names, block=extractor.view.batch_size, stamps=plan.stamps

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zerokin.aliases import NETWORK, accept_old_names
+from zerokin.compute.processes import current, whole_batches
 from zerokin.features.cpu_precision import linear_in_bfloat16
 from zerokin.features.cpu_reading import fuse_bn, on_all_cores
 from zerokin.features.input.augmentation import (
@@ -108,14 +109,21 @@ def read_images(
 def read_all(
     network: FeatureNetwork | Backbone, source: ImageSource, view: View, *, quiet: bool = True
 ) -> NDArray[np.float32]:
-    """Return what a network reads off all images as one matrix, a row each."""
+    """Return what a network reads off all images as one matrix, a row each.
+
+    Several processes share the images, and all get the whole matrix.
+    """
+    processes = current()
+    if processes.shared:
+        rows = whole_batches(processes, len(source), view.batch_size)
+        source = source.select(np.arange(rows.start, rows.stop))
     found = np.empty((len(source), reading_width(network, view.regions)), np.float32)
     start = 0
     for reading in read_images(network, source, view, quiet=quiet):
         joined = reading.joined.float().cpu().numpy()
         found[start : start + len(joined)] = joined
         start += len(joined)
-    return found
+    return processes.gather(found)
 
 
 def reading_width(network: FeatureNetwork | Backbone, regions: int = 0) -> int:

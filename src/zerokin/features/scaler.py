@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.compute.processes import ALONE, Processes, current
 from zerokin.errors import InvalidInput, did_you_mean, shown
 from zerokin.features.class_means import class_means
+from zerokin.features.row_sources import MappedRows, RowSource, blocks_of
 from zerokin.matrices import finite_matrix, plain_array
 from zerokin.parameters import InstanceOf, Ranges, check_parameters
 
@@ -68,10 +71,14 @@ class FeatureScaler:
         self.fit_transform(F, labels)
         return self
 
-    def fit_transform(self, F: Features, labels: NDArray[np.integer]) -> Features:
-        """Learn the steps and return the training features, normalized."""
-        F = finite_matrix(F, "F")
-        labels = _checked_labels(labels, len(F))
+    def fit_transform(self, F: Any, labels: NDArray[np.integer]) -> Any:
+        """Learn the steps and return the training features, normalized.
+
+        Of features that are read by blocks of rows, so are the normalized ones (`MappedRows`).
+        """
+        lies_in_files = isinstance(F, RowSource)
+        F = MappedRows(F, ()) if lies_in_files else finite_matrix(F, "F")
+        labels, processes = _checked_labels(labels, len(F)), current()
         self.maps = []
         for name, amount in self._parsed:
             if name == "power":
@@ -79,11 +86,12 @@ class FeatureScaler:
             elif name == "unit":
                 self.maps.append(unit_length)
             elif name == "center":
-                self.maps.append(Affine(shift=F.mean(axis=0), matrix=None))
+                self.maps.append(Affine(shift=_mean(F, processes), matrix=None))
             else:
-                matrix = whitening(F, labels, shrinkage=amount).astype(F.dtype)
+                white = whitening(F, labels, shrinkage=amount, processes=processes)
+                matrix = processes.leading(white).astype(F.dtype)
                 self.maps.append(Affine(shift=None, matrix=matrix))
-            F = self.maps[-1](F)
+            F = MappedRows(F.source, self.maps) if lies_in_files else self.maps[-1](F)
         return F
 
     def transform(self, F: Features) -> Features:
@@ -142,25 +150,47 @@ def unit_length(F: Features) -> Features:
     return scaled
 
 
-def whitening(F: Features, labels: NDArray[np.integer], *, shrinkage: float) -> NDArray[np.float64]:
+def _mean(F: Any, processes: Processes) -> Features:
+    """Return the mean of the rows that all processes have."""
+    if not processes.shared and isinstance(F, np.ndarray):
+        mean: Features = F.mean(axis=0)
+        return mean
+    own = sum(F[rows].sum(axis=0, dtype=np.float64) for rows in blocks_of(F))
+    total = processes.sum(np.asarray(own))
+    whole: Features = (total / processes.sum(np.array([len(F)]))).astype(F.dtype)
+    return whole
+
+
+def whitening(
+    F: Any,
+    labels: NDArray[np.integer],
+    *,
+    shrinkage: float,
+    processes: Processes = ALONE,
+) -> NDArray[np.float64]:
     """Return (S + s·t·I)^-1/2 √t, S being the scatter of features around their class means.
 
     The factor √t keeps lengths of the size they had. Features that do not vary within classes
-    are left as they are.
+    are left as they are. Of several processes each gives its own rows.
     """
-    _, members = np.unique(labels, return_inverse=True)
-    largest = float(np.abs(F).max(initial=0.0))
+    classes = processes.union(labels)
+    members = np.searchsorted(classes, labels)
+    own = max(np.abs(F[rows]).max(initial=0.0) for rows in blocks_of(F))
+    largest = float(processes.gather(np.array([own])).max())
     if 0 < largest < SMALL[F.dtype.itemsize > 4]:
         # Whitening does not depend on scale, and a power of two changes no digit.
-        F = np.ldexp(F, -int(np.frexp(largest)[1]))
-    means = class_means(F, members, members.max() + 1)
-    if len(F) < F.shape[1]:
-        return _whitening_of_few(F - means[members], shrinkage)
+        exponent = -int(np.frexp(largest)[1])
+        in_memory = isinstance(F, np.ndarray)
+        F = np.ldexp(F, exponent) if in_memory else MappedRows(F, [partial(_raise, exponent)])
+    means = class_means(F, members, len(classes), processes)
+    if len(F) < F.shape[1] and not processes.shared:
+        return _whitening_of_few(F[:] - means[members], shrinkage)
     # Σ (f - m)(f - m)ᵀ = FᵀF - Σ n m mᵀ would cancel: subtract first.
     scatter = np.zeros((F.shape[1], F.shape[1]))
     for start in range(0, len(F), 4096):
         rest = F[start : start + 4096] - means[members[start : start + 4096]]
         scatter += rest.T @ rest
+    scatter = processes.sum(scatter)
     mean_eigenvalue = np.trace(scatter) / len(scatter)
     if mean_eigenvalue <= 0:
         return np.eye(len(scatter))
@@ -168,6 +198,11 @@ def whitening(F: Features, labels: NDArray[np.integer], *, shrinkage: float) -> 
     scales = 1 / np.sqrt(np.clip(eigenvalues, 0, None) + shrinkage)
     white: NDArray[np.float64] = (vectors * scales) @ vectors.T
     return white
+
+
+def _raise(exponent: int, rows: Features) -> Features:
+    raised: Features = np.ldexp(rows, exponent)
+    return raised
 
 
 def _whitening_of_few(rest: Features, shrinkage: float) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ whole curve follows from one sort.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,14 @@ from numpy.typing import NDArray
 from zerokin.metrics.accuracy import class_weights, harmonic_mean
 
 Values = NDArray[np.float64]
+
+
+class Sides(NamedTuple):
+    """The gap (n,) of each sample's best seen and best unseen score, and these two classes (n,)."""
+
+    gaps: Values
+    best_seen: NDArray[np.int64]
+    best_unseen: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +54,23 @@ class SeenUnseenCurve:
         is_unseen: NDArray[np.bool_],
     ) -> SeenUnseenCurve:
         """Make the curve from scores (n, C) of test samples of seen and of unseen classes."""
-        seen_gaps, seen_answers, _ = _sides(seen_scores, is_unseen)
-        unseen_gaps, _, unseen_answers = _sides(unseen_scores, is_unseen)
+        seen, unseen = best_sides(seen_scores, is_unseen), best_sides(unseen_scores, is_unseen)
+        return cls.from_sides(seen, seen_truth, unseen, unseen_truth)
+
+    @classmethod
+    def from_sides(
+        cls,
+        seen: Sides,
+        seen_truth: NDArray[np.int64],
+        unseen: Sides,
+        unseen_truth: NDArray[np.int64],
+    ) -> SeenUnseenCurve:
+        """Make the curve from what `best_sides` keeps of the scores."""
         return cls(
-            seen_gaps,
-            100 * class_weights(seen_truth) * (seen_answers == seen_truth),
-            unseen_gaps,
-            100 * class_weights(unseen_truth) * (unseen_answers == unseen_truth),
+            seen.gaps,
+            100 * class_weights(seen_truth) * (seen.best_seen == seen_truth),
+            unseen.gaps,
+            100 * class_weights(unseen_truth) * (unseen.best_unseen == unseen_truth),
         )
 
     def at(self, seen_penalty: float) -> tuple[float, float, float]:
@@ -105,7 +124,7 @@ def named_classes(
     seen_penalty
         Subtracted from the scores of seen classes (calibrated stacking).
     """
-    gaps, best_seen, best_unseen = _sides(scores, is_unseen)
+    gaps, best_seen, best_unseen = best_sides(scores, is_unseen)
     return np.where(gaps > seen_penalty, best_seen, best_unseen)
 
 
@@ -114,13 +133,11 @@ def _ordered(gaps: Values, gains: Values) -> tuple[Values, Values]:
     return gaps[order], gains[order]
 
 
-def _sides(
-    scores: Values, is_unseen: NDArray[np.bool_]
-) -> tuple[Values, NDArray[np.int64], NDArray[np.int64]]:
-    """Return each sample's gap, and its best seen and best unseen class."""
+def best_sides(scores: Values, is_unseen: NDArray[np.bool_]) -> Sides:
+    """Return what the curve needs of the scores (n, C) of samples."""
     seen, unseen = np.flatnonzero(~is_unseen), np.flatnonzero(is_unseen)
     best_seen = scores[:, seen].argmax(axis=1)
     best_unseen = scores[:, unseen].argmax(axis=1)
     rows = np.arange(len(scores))
     gaps = scores[rows, seen[best_seen]] - scores[rows, unseen[best_unseen]]
-    return gaps, seen[best_seen], unseen[best_unseen]
+    return Sides(gaps, seen[best_seen], unseen[best_unseen])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from zerokin.compute.processes import Processes
 from zerokin.projection.arrays import Array, Arrays, row_blocks
 from zerokin.projection.e_step import Initial, Sums, local_graph, solve_e, usual_widths
 from zerokin.projection.memory import READ_ROWS, FitPlan, plan_fit
@@ -86,11 +87,12 @@ def alternate(
         arrays.put(labels, "int64"),
     )
     laplacian = laplacian if parameters.epsilon else None
-    graph = local_graph(arrays, laplacian, dtype)
+    shards, processes = spectrum.shards, spectrum.processes
+    graph = local_graph(arrays, laplacian, dtype, shards)
     with arrays.full_precision():
         E = _start(initial, plan, dtype)
-        moments = _first_moments(arrays, F, E, initial, plan)
-        roughness, departure = _first_roughness(laplacian, labels, coordinates), 0.0
+        moments = _first_moments(arrays, F, E, initial, plan, processes)
+        roughness, departure = _first_roughness(laplacian, labels, coordinates, processes), 0.0
         start = Terms(_trace(moments.EtE), spectrum.total, roughness, departure, ridge=0.0)
         values = [objective(start, parameters)]
         for iteration in range(1, max_iter + 1):
@@ -103,14 +105,15 @@ def alternate(
                 alpha=parameters.alpha,
                 gamma=parameters.gamma,
             )
-            WtW = W.T @ W
+            W, image = processes.leading(W), processes.leading(image)
+            WtW = processes.leading(W.T @ W)
             terms = _terms_after_w(spectrum.total, W, WtW, image, moments, roughness, departure)
             values.append(objective(terms, parameters))
             if not learn_semantics or _stands_still(values, tol):
                 break
             # From here on everything is written in the eigenbasis of WᵀW: an orthogonal
             # change of coordinates within the row space, which the objective does not see.
-            squares, turn = arrays.xp.linalg.eigh(WtW)
+            squares, turn = map(processes.leading, arrays.xp.linalg.eigh(WtW))
             W, initial = W @ turn, initial._replace(turn=initial.turn @ turn)
             _turn_rows(E, arrays.cast(turn, dtype), plan)
             sums = solve_e(
@@ -130,7 +133,7 @@ def alternate(
             values.append(objective(terms, parameters))
             if iteration == max_iter or _stands_still(values, tol):
                 break
-            moments = _moments(arrays, F, E, plan)
+            moments = _moments(arrays, F, E, plan, processes)
         frame = initial.turn.T @ arrays.put(basis, "float64")
         return Solution(
             W=arrays.get(arrays.cast(spectrum.lift(W) @ frame, dtype)),
@@ -188,7 +191,7 @@ def _plan(
         columns,
         prototypes,
         spectrum.memory_budget,
-        usual=usual_widths(spectrum.arrays, spectrum.F.shape[1], columns),
+        usual=usual_widths(spectrum.arrays, spectrum.F.shape[1], columns, spectrum.processes),
     )
 
 
@@ -210,27 +213,35 @@ def _blocks(E: Array, plan: FitPlan | None) -> Iterator[slice]:
             release_pages(E)
 
 
-def _moments(arrays: Arrays, F: Array, E: Array, plan: FitPlan | None) -> Moments:
-    """FᵀE and EᵀE, summed in float64 over blocks of rows."""
+def _moments(
+    arrays: Arrays, F: Array, E: Array, plan: FitPlan | None, processes: Processes
+) -> Moments:
+    """FᵀE and EᵀE, summed in float64 over blocks of rows and over processes."""
     FtE, EtE = 0.0, 0.0
     for rows in _blocks(E, plan):
         part = E[rows]
         # As (EᵀF)ᵀ, where the tall factor comes second, BLAS is faster by a fifth and more.
         FtE = FtE + arrays.cast(part.T @ F[rows], "float64").T
         EtE = EtE + arrays.cast(part.T @ part, "float64")
-    return Moments(FtE, EtE)
+    return Moments(processes.sum(FtE), processes.sum(EtE))
 
 
 def _first_moments(
-    arrays: Arrays, F: Array, E: Array, initial: Initial, plan: FitPlan | None
+    arrays: Arrays,
+    F: Array,
+    E: Array,
+    initial: Initial,
+    plan: FitPlan | None,
+    processes: Processes,
 ) -> Moments:
     """FᵀE⁰ and E⁰ᵀE⁰, where a sum over the samples of each prototype comes first if it pays."""
     prototypes = initial.prototypes
-    if 4 * len(prototypes) > len(F):
-        return _moments(arrays, F, E, plan)
-    counts = arrays.xp.bincount(initial.labels)
+    if 4 * len(prototypes) > len(F) and not processes.shared:
+        return _moments(arrays, F, E, plan, processes)
+    counts = arrays.xp.bincount(initial.labels, minlength=len(prototypes))
     sums = arrays.cast(arrays.sums_by_label(F, initial.labels, len(prototypes)), "float64")
     weighted = arrays.cast(prototypes, "float64")
+    sums, counts = processes.sum(sums), processes.sum(counts)
     return Moments(sums.T @ weighted, (weighted * counts[:, None]).T @ weighted)
 
 
@@ -241,17 +252,22 @@ def _turn_rows(E: Array, turn: Array, plan: FitPlan | None) -> None:
 
 
 def _first_roughness(
-    laplacian: sp.csr_array | None, labels: np.ndarray, coordinates: np.ndarray
+    laplacian: sp.csr_array | None,
+    labels: np.ndarray,
+    coordinates: np.ndarray,
+    processes: Processes,
 ) -> float:
     """tr(E⁰ᵀLE⁰): entries of L are first summed over pairs of prototypes."""
     if laplacian is None:
         return 0.0
     entries = laplacian.tocoo()
     rows, columns = entries.coords
+    of_all = processes.gather(labels)
     pairs = sp.csr_array(
-        (entries.data, (labels[rows], labels[columns])), shape=(len(coordinates),) * 2
+        (entries.data, (labels[rows], of_all[columns])), shape=(len(coordinates),) * 2
     )
-    return float(np.sum((pairs @ coordinates) * coordinates, dtype=np.float64))
+    own = np.sum((pairs @ coordinates) * coordinates, dtype=np.float64, keepdims=True)
+    return float(processes.sum(own).item())
 
 
 def _trace(matrix: Array) -> float:

@@ -41,6 +41,8 @@ class NumpyArrays:
 
     xp: Any = np
     device = "cpu"
+    steps_between_checks = 1
+    """steps of an iteration after which to look whether it is done"""
 
     def put(self, array: Any, dtype: str) -> Array:
         """Bring an array here, without a copy where it already fits."""
@@ -118,6 +120,9 @@ class NumpyArrays:
 
 class TorchArrays:
     """PyTorch on any of its devices that knows float64."""
+
+    steps_between_checks = 4
+    """steps after which to look whether an iteration is done: each look waits for the device"""
 
     def __init__(self, device: str) -> None:
         import torch

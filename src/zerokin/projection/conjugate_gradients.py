@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from zerokin.compute.processes import ALONE, Processes
 from zerokin.projection.arrays import Array, Arrays
 
 
@@ -17,6 +18,7 @@ def solve_shifted(
     start: Array,
     *,
     rtol: float,
+    processes: Processes = ALONE,
 ) -> Array:
     """Solve (λ_k I + εL) x_k = b_k for all columns k together.
 
@@ -41,6 +43,8 @@ def solve_shifted(
         Where to start; overwritten by the solution.
     rtol
         Relative residual to reach.
+    processes
+        Those that have the other rows of all arrays with a row per sample.
 
     Returns
     -------
@@ -67,33 +71,37 @@ def solve_shifted(
 
     def apply(vectors: Array) -> tuple[Array, Array]:
         """Multiply by the matrix; also return the dot products with the result."""
-        image, product = laplacian @ vectors, 0.0
+        image: Array = laplacian @ vectors
+        product: Array = 0.0
         for rows in blocks:
             xp.multiply(vectors[rows], shifts, out=spare[rows])
             image[rows] += spare[rows]
             product = product + dots(vectors[rows], image[rows])
-        return image, product
+        return image, processes.sum(product)
 
     residual = right / epsilon
-    scale = dots(residual, residual)
+    scale = processes.sum(dots(residual, residual))
     residual -= apply(x)[0]
     direction = arrays.contiguous(residual)
-    size = dots(residual, residual)
+    size = processes.sum(dots(residual, residual))
     # A column that is nothing but rounding beside the others need not be resolved.
     target = rtol**2 * xp.maximum(scale, scale.max() * xp.finfo(right.dtype).eps ** 2)
-    for _ in range(_enough_steps(shifts, rtol)):
+    for number in range(_enough_steps(shifts, rtol)):
         active = size > target
-        if not bool(active.any()):
+        # Columns that are done stay as they are: it does no harm to ask a device now and then.
+        if number % arrays.steps_between_checks == 0 and not bool(active.any()):
             break
         image, curvature = apply(direction)
         step = xp.where(active, size / xp.where(active, curvature, 1.0), 0.0)
-        step, smaller = arrays.cast(step, dtype), 0.0
+        step = arrays.cast(step, dtype)
+        smaller: Array = 0.0
         for rows in blocks:
             xp.multiply(direction[rows], step, out=spare[rows])
             x[rows] += spare[rows]
             image[rows] *= step
             residual[rows] -= image[rows]
             smaller = smaller + dots(residual[rows], residual[rows])
+        smaller = processes.sum(smaller)
         keep = arrays.cast(xp.where(active, smaller / xp.where(active, size, 1.0), 0.0), dtype)
         for rows in blocks:
             direction[rows] *= keep

@@ -8,11 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from zerokin.compute.machine import available_cores
+from zerokin.compute.processes import ALONE, Processes
 from zerokin.projection.arrays import Array, Arrays, row_blocks
 from zerokin.projection.conjugate_gradients import solve_shifted
 from zerokin.projection.memory import READ_ROWS, FitPlan
 from zerokin.projection.objective import Parameters
 from zerokin.projection.rows import FeatureRows, release_pages
+from zerokin.projection.shards import Shards, SharedGraph
 
 
 class Graph(NamedTuple):
@@ -22,6 +24,8 @@ class Graph(NamedTuple):
     """sparse (N, N), rows and columns in ``order``; None where ε is 0"""
     order: Any
     """(N,) of int, or ``slice(None)``"""
+    processes: Processes = ALONE
+    """those that have the other rows, where several share the samples"""
 
 
 class Initial(NamedTuple):
@@ -54,16 +58,23 @@ class Sums(NamedTuple):
     """‖E − E⁰‖²"""
 
 
-def local_graph(arrays: Arrays, laplacian: sp.csr_array | None, dtype: str) -> Graph:
+def local_graph(
+    arrays: Arrays, laplacian: sp.csr_array | None, dtype: str, shards: Shards | None = None
+) -> Graph:
     """Order samples so that neighbors lie close together, and bring the Laplacian to the device.
 
     Sparse products then find neighbors in the caches: several times faster from some ten
     thousand samples on.
     """
+    processes = ALONE if shards is None else shards.processes
     if laplacian is None:
-        return Graph(None, slice(None))
+        return Graph(None, slice(None), processes)
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+    if shards is not None and processes.shared:
+        own = sp.csr_array(laplacian[:, shards.start : shards.start + laplacian.shape[0]])
+        order = np.ascontiguousarray(reverse_cuthill_mckee(own, symmetric_mode=True))
+        return Graph(SharedGraph(laplacian.astype(dtype), shards, order), order, processes)
     order = np.ascontiguousarray(reverse_cuthill_mckee(laplacian, symmetric_mode=True))
     local = sp.csr_array(laplacian[order][:, order])
     return Graph(arrays.sparse(local, dtype), arrays.put(order, "int64"))
@@ -119,38 +130,39 @@ def solve_e(
     W = arrays.cast(W, dtype)
     initial = initial._replace(turn=arrays.cast(initial.turn, dtype))
     if plan is None:
-        width, block, workers = usual_widths(arrays, *W.shape)
+        width, block, workers = usual_widths(arrays, W.shape[0], W.shape[1], graph.processes)
     else:
         width, block, workers = plan.width, plan.block, plan.workers
 
-    def solve_columns(image: Array, columns: slice) -> Sums:
+    def solve_columns(image: Array, columns: slice) -> Array:
+        """Solve for some columns, and return what they add to the `Sums`, still on the device."""
         image = image[graph.order]
         fixed = initial.columns(columns, graph.order)
         right = image * beta
         right += fixed * ((1 - alpha) * (1 - beta))
         shift, theta = shifts[columns], squares[columns]
-        roughness = 0.0
         if epsilon:
             found = arrays.contiguous(E[:, columns][graph.order])
-            solve_shifted(arrays, graph.laplacian, shift, epsilon, right, found, rtol=rtol)
-            roughness = float(arrays.dots(found, graph.laplacian @ found).sum())
+            solve_shifted(
+                *(arrays, graph.laplacian, shift, epsilon, right, found),
+                rtol=rtol,
+                processes=graph.processes,
+            )
+            roughness = arrays.dots(found, graph.laplacian @ found).sum()
         else:
             right /= shift
             found = right
+            roughness = 0.0 * theta.sum()
         E[graph.order, columns] = found
-        agreement = float(arrays.dots(image, found).sum())
-        reconstruction = float((arrays.dots(found, found) * theta).sum())
+        agreement = arrays.dots(image, found).sum()
+        reconstruction = (arrays.dots(found, found) * theta).sum()
         fixed -= found
         found -= image
-        return Sums(
-            residual=float(arrays.dots(found, found).sum()),
-            agreement=agreement,
-            reconstruction=reconstruction,
-            roughness=roughness,
-            departure=float(arrays.dots(fixed, fixed).sum()),
-        )
+        residual, departure = (arrays.dots(one, one).sum() for one in (found, fixed))
+        parts = Sums(residual, agreement, reconstruction, roughness, departure)
+        return arrays.xp.stack(tuple(parts))
 
-    sums: list[Sums] = []
+    sums: list[Array] = []
     for held in row_blocks(W.shape[1], width):
         image = _projected(arrays, F, W[:, held], plan)
         parts = [
@@ -161,7 +173,8 @@ def solve_e(
         del image, parts
         if plan is not None and plan.in_file:
             release_pages(E)
-    return Sums(*(sum(values) for values in zip(*sums, strict=True)))
+    own = arrays.get(sum(sums[1:], sums[0]))  # the one moment that waits for a device
+    return Sums(*graph.processes.sum(own).tolist())
 
 
 def _projected(arrays: Arrays, F: Array, W: Array, plan: FitPlan | None) -> Array:
@@ -175,7 +188,9 @@ def _projected(arrays: Arrays, F: Array, W: Array, plan: FitPlan | None) -> Arra
     return image.T
 
 
-def usual_widths(arrays: Arrays, d_f: int, r: int) -> tuple[int, int, int]:
+def usual_widths(
+    arrays: Arrays, d_f: int, r: int, processes: Processes = ALONE
+) -> tuple[int, int, int]:
     """Choose the columns of FW to hold, the columns to solve together, and the threads.
 
     A column being solved takes nine temporaries: all of them together stay near the size of F,
@@ -184,5 +199,6 @@ def usual_widths(arrays: Arrays, d_f: int, r: int) -> tuple[int, int, int]:
     width = max(8, min(r, d_f // 2))
     if arrays.device != "cpu":
         return width, max(8, d_f // 8), 1
-    workers = max(1, min(available_cores(), d_f // 96))
+    # Several processes speak to each other in one order: each on one thread.
+    workers = 1 if processes.shared else max(1, min(available_cores(), d_f // 96))
     return width, max(4, min(32, d_f // (6 * workers))), workers

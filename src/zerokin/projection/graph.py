@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from zerokin.errors import InvalidInput, shown
 from zerokin.parameters import OneOf, Ranges, check_arguments
 from zerokin.projection.neighbors import NEIGHBORS, Search, find_neighbors
+from zerokin.projection.shards import Shards
 
 EdgeWeights = Literal["cosine", "heat"]
 
@@ -89,16 +90,18 @@ def linked_samples(
     )
     neighbors, similarity = found.neighbors, found.similarity
     n, k = neighbors.shape
+    shards = Shards.of(n)
     directed = sp.csr_array(
         (np.maximum(similarity, 0.0).ravel(), neighbors.ravel(), np.arange(n + 1) * k),
-        shape=(n, n),
+        shape=(n, shards.total),
     )
-    graph = sp.csr_array(directed.maximum(directed.T))
+    graph = sp.csr_array(directed.maximum(shards.transposed(directed)))
     graph.eliminate_zeros()
     graph.sort_indices()
-    if weights == "heat" and graph.nnz:
+    links = shards.processes.sum(np.array([graph.nnz]))[0]
+    if weights == "heat" and links:
         squared_distance = 2.0 - 2.0 * graph.data
-        scale = squared_distance.mean()
+        scale = shards.processes.sum(squared_distance.sum(keepdims=True))[0] / links
         graph.data = np.exp(-squared_distance / scale) if scale > 0 else np.ones_like(graph.data)
     return graph, found.recall
 
@@ -133,16 +136,23 @@ def normalized_laplacian(graph: Any) -> sp.csr_array:
            [-0.707,  1.   , -0.707],
            [ 0.   , -0.707,  1.   ]])
     """
-    weights = _checked_graph(graph)
-    degree = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
-    linked = degree > 0
+    return shared_laplacian(_checked_graph(graph), Shards.alone(graph.shape[0]))
+
+
+def shared_laplacian(graph: Any, shards: Shards) -> sp.csr_array:
+    """Return the rows (n, N) of the normalized Laplacian that belong to the rows of a graph."""
+    weights = sp.coo_array(graph)
+    own = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
+    linked = own > 0
+    degree = shards.processes.gather(own)
     scale = np.zeros_like(degree)
-    scale[linked] = 1.0 / np.sqrt(degree[linked])
+    scale[degree > 0] = 1.0 / np.sqrt(degree[degree > 0])
     rows, columns = weights.coords
     # The product of the two scales is formed first: it is the same for (u, v) and (v, u).
-    scaled = weights.data * (scale[rows] * scale[columns])
+    scaled = weights.data * (scale[rows + shards.start] * scale[columns])
     normalized = sp.csr_array((scaled, (rows, columns)), shape=weights.shape)
-    laplacian = sp.csr_array(sp.diags_array(linked.astype(np.float64)) - normalized)
+    diagonal = sp.diags_array(linked.astype(np.float64), offsets=shards.start, shape=weights.shape)
+    laplacian = sp.csr_array(diagonal - normalized)
     laplacian.sort_indices()
     return laplacian
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+from zerokin.compute.processes import current
 from zerokin.errors import InvalidInput, shown
 from zerokin.matrices import finite_matrix, plain_array
 from zerokin.parameters import (
@@ -36,6 +37,7 @@ from zerokin.projection.neighbors import NEIGHBORS, SEARCH, Search
 from zerokin.projection.objective import Parameters
 from zerokin.projection.row_space import distinct_rows
 from zerokin.projection.rows import bytes_in_memory, held_features
+from zerokin.projection.shards import Shards
 from zerokin.projection.spectrum import FeatureSpectrum
 
 
@@ -170,7 +172,8 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         F : array (N, d_f)
-            Features of the training samples.
+            Features of the training samples. Of several processes
+            (`zerokin.compute.joined`) each gives its own rows.
         E : array (N, d_z), or (P, d_z) with ``labels``
             Semantics of every sample, or of every prototype.
         labels : array (N,) of int, optional
@@ -195,10 +198,13 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             F = finite_matrix(F, "F")
         samples = len(F)
         prototypes, index = _semantics(E, labels, samples=samples)
+        current().refuse_different("semantics", prototypes.tobytes())
         graph = self.n_neighbors if parameters.epsilon else 0
         self._refuse_little_memory(F, prototypes, int(graph))
         spectrum = self._checked_spectrum(F, spectrum)
         if laplacian is not None:
+            if current().shared:
+                raise InvalidInput("several processes find the neighbors: leave out laplacian")
             laplacian = checked_laplacian(laplacian, samples)
         elif parameters.epsilon:
             laplacian = spectrum.laplacian(self.n_neighbors)
@@ -212,7 +218,7 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             max_iter=int(self.max_iter),
             tol=self.tol,
             learn_semantics=bool(self.learn_semantics),
-            n_neighbors=0 if laplacian is None else math.ceil(laplacian.nnz / samples / 2),
+            n_neighbors=0 if laplacian is None else _links(laplacian),
         )
         if not np.isfinite(solution.W).all():
             raise InvalidInput(
@@ -254,8 +260,9 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return
         refuse_no_cpu(self.device)
         size = np.dtype(self.dtype or F.dtype).itemsize
-        samples, width = F.shape
-        problem = Problem(samples, width, size, bytes_in_memory(F), n_neighbors)
+        shards = Shards.of(len(F))
+        held = shards.most(bytes_in_memory(F))
+        problem = Problem(shards.largest, F.shape[1], size, held, n_neighbors)
         least = problem.least(min(prototypes.shape), len(prototypes))
         refuse_below(least, budget, problem)
 
@@ -289,14 +296,19 @@ class ProjectionLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _semantics(E: Any, labels: Any, *, samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return distinct prototypes and every sample's row among them."""
-    prototypes = finite_matrix(E, "E")
+    prototypes, processes = finite_matrix(E, "E"), current()
     if labels is None:
         if len(prototypes) != samples:
             raise InvalidInput(
                 f"E has {len(prototypes):,} rows but F {samples:,}: give one row of semantics for "
                 "every sample, or prototypes with labels="
             )
-        return distinct_rows(prototypes)
+        prototypes, index = distinct_rows(prototypes)
+        if not processes.shared:
+            return prototypes, index
+        before = np.append(0, np.cumsum(processes.gather(np.array([len(prototypes)]))))
+        prototypes, place = distinct_rows(processes.gather(prototypes))
+        return prototypes, place[index + before[processes.rank]]
     index = plain_array(labels, "labels")
     if index.shape != (samples,) or index.dtype.kind not in "iu":
         raise InvalidInput(
@@ -310,8 +322,15 @@ def _semantics(E: Any, labels: Any, *, samples: int) -> tuple[np.ndarray, np.nda
             f"{len(prototypes) - 1}"
         )
     # Prototypes without a sample would only widen the row space.
-    present, index = np.unique(index, return_inverse=True)
-    return prototypes[present], index
+    present = processes.union(index)
+    return prototypes[present], np.searchsorted(present, index)
+
+
+def _links(laplacian: sp.csr_array) -> int:
+    """Half the entries of a row of a Laplacian: of all rows on average, wherever they are."""
+    entries = current().sum(np.array([laplacian.nnz, laplacian.shape[0]]))
+    links: int = math.ceil(entries[0] / entries[1] / 2)
+    return links
 
 
 def _projected(values: Any, name: str, matrix: np.ndarray, what: str) -> np.ndarray:

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
+from zerokin.features.row_sources import RowSource
 from zerokin.matrices import finite_matrix, plain_array, refuse_too_large
 from zerokin.projection.arrays import DTYPES, row_blocks
 
 BLOCK = 4096
 
 
-class FeatureRows:
+class FeatureRows(RowSource):
     """A matrix (N, d_f) in a file or of another number type, of which only blocks are in memory.
 
     Rows that are taken come as a copy in float32 or float64, and the pages of a mapped file that
@@ -42,9 +43,6 @@ class FeatureRows:
         self.shape: tuple[int, int] = (int(source.shape[0]), int(source.shape[1]))
         self._mapped = mapped_files(source)
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def __getitem__(self, rows: slice | NDArray[Any]) -> NDArray[Any]:
         taken: NDArray[Any] = np.array(self.source[rows], dtype=self.dtype, order="C")
         for mapped in self._mapped:
@@ -63,7 +61,7 @@ class FeatureRows:
 
 def in_blocks(F: Any) -> bool:
     """Tell whether features are better read a block at a time than taken as an array."""
-    return isinstance(F, np.memmap | FeatureRows) or hasattr(F, "shards")
+    return isinstance(F, np.memmap | RowSource) or hasattr(F, "shards")
 
 
 def held_features(F: Any, name: str, dtype: str | None) -> tuple[Any, str]:
@@ -88,13 +86,17 @@ def held_features(F: Any, name: str, dtype: str | None) -> tuple[Any, str]:
 
 def bytes_in_memory(F: Any) -> int:
     """Return what features hold in memory already, files not counted."""
-    source = F.source if isinstance(F, FeatureRows) else F
+    source = F
+    while isinstance(source, RowSource):
+        source = source.source
     return 0 if in_blocks(source) else int(source.nbytes)
 
 
 def mapped_files(array: Any) -> list[mmap.mmap]:
     """Return the mappings below an array, or below every shard of it, whose pages can go."""
     found = []
+    while isinstance(array, RowSource):
+        array = array.source
     for part in getattr(array, "shards", None) or [array]:
         below, private = part, False
         while below is not None and not isinstance(below, mmap.mmap):

@@ -7,17 +7,19 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from zerokin.compute.processes import Processes
 from zerokin.matrices import finite_matrix, refuse_too_large
 from zerokin.parameters import DEVICE, OneOf, Optional, Ranges, check_arguments
-from zerokin.projection.arrays import DTYPES, Array, arrays_for, row_blocks
+from zerokin.projection.arrays import DTYPES, Array, Arrays, arrays_for, row_blocks
 from zerokin.projection.graph import (
     EdgeWeights,
     check_graph_options,
     linked_samples,
-    normalized_laplacian,
+    shared_laplacian,
 )
 from zerokin.projection.memory import (
     MEMORY_BUDGET,
+    READ_ROWS,
     Problem,
     budget_bytes,
     plan_factors,
@@ -25,6 +27,7 @@ from zerokin.projection.memory import (
 )
 from zerokin.projection.neighbors import SEARCH, Search
 from zerokin.projection.rows import FeatureRows, bytes_in_memory, held_features
+from zerokin.projection.shards import Shards
 
 
 class FeatureSpectrum:
@@ -37,6 +40,7 @@ class FeatureSpectrum:
     ----------
     F : array (N, d_f)
         Features of the training samples. Not copied where it already has the type and device.
+        Of several processes (`zerokin.compute.joined`) each gives its own rows.
     device
         ``"cpu"`` (NumPy) or a torch device such as ``"cuda"``.
     dtype
@@ -109,8 +113,12 @@ class FeatureSpectrum:
         self.arrays = arrays_for(self.device)
         self._laplacians: dict[tuple[int, str], sp.csr_array] = {}
         n, d_f = self.features.shape
+        self.shards = Shards.of(n)
+        self.shards.refuse_device(self.device)
+        self.processes = self.shards.processes
+        self.processes.refuse_different("features", f"{d_f} {dtype} {self.memory_budget}".encode())
         self._rows: Array | None = None
-        if n < d_f:
+        if n < d_f and not self.processes.shared:
             # F = RᵀQᵀ: fewer samples than features span only N directions, and W stays in
             # their span, so the N × N factor takes the place of F and Q maps W back.
             wide = self.arrays.put(self.features[:], "float64").T
@@ -120,26 +128,23 @@ class FeatureSpectrum:
             self.F = self.features
         else:
             self.F = self.arrays.put(self.features, dtype)
-        gram = self._gram()
-        self.total = float(gram.diagonal().sum())
-        eigenvalues, self.eigenvectors = self.arrays.xp.linalg.eigh(gram)
-        self.eigenvalues = eigenvalues.clip(0)  # FᵀF has none below 0 but by rounding
-
-    def _gram(self) -> Array:
-        """FᵀF in float64: in float32 its small eigenvalues would drown in rounding."""
-        gram, block = 0.0, 4096
+        rows = READ_ROWS[1]
         if self.memory_budget is not None:
-            block = plan_factors(self.problem(), self.memory_budget).rows
-        for rows in row_blocks(len(self.F), block):
-            part = self.arrays.cast(self.F[rows], "float64")
-            gram = gram + part.T @ part
-        return gram
+            rows = plan_factors(self.problem(), self.memory_budget).rows
+        gram = gram_matrix(self.arrays, self.F, self.processes, rows)
+        self.total = float(gram.diagonal().sum())
+        eigenvalues, eigenvectors = self.arrays.xp.linalg.eigh(gram)
+        # Machines may differ in last digits: what one of them found counts.
+        self.eigenvectors = self.processes.leading(eigenvectors)
+        eigenvalues = self.processes.leading(eigenvalues)
+        self.eigenvalues = eigenvalues.clip(0)  # FᵀF has none below 0 but by rounding
 
     def problem(self, n_neighbors: int = 0) -> Problem:
         """Return the sizes that a plan for the memory goes by."""
-        samples, width = self.features.shape
+        width = self.features.shape[1]
         itemsize = np.dtype(self.dtype).itemsize
-        return Problem(samples, width, itemsize, bytes_in_memory(self.features), n_neighbors)
+        samples, held = self.shards.largest, self.shards.most(bytes_in_memory(self.features))
+        return Problem(samples, width, itemsize, held, n_neighbors)
 
     def lift(self, W: Array) -> Array:
         """Map a projection (d, r) of the working features to one (d_f, r) of F itself."""
@@ -166,7 +171,7 @@ class FeatureSpectrum:
                 search=self.neighbor_search,
                 memory_budget=self.memory_budget,
             )
-            self._laplacians[key] = normalized_laplacian(graph)
+            self._laplacians[key] = shared_laplacian(graph, self.shards)
             self.graph_recalls[int(n_neighbors)] = recall
         return self._laplacians[key]
 
@@ -175,3 +180,24 @@ class FeatureSpectrum:
         if isinstance(self.features, FeatureRows):
             return F is self.features or F is self.features.source
         return F is self.features or np.array_equal(F, self.features)
+
+
+def gram_matrix(arrays: Arrays, F: Array, processes: Processes, block: int = READ_ROWS[1]) -> Array:
+    """FᵀF of the rows of all processes, in float64: in float32 small eigenvalues would drown.
+
+    Parameters
+    ----------
+    arrays
+        NumPy or torch.
+    F : array or FeatureRows (n, d_f)
+        This process's rows.
+    processes
+        Those that have the others.
+    block
+        Rows that are read at a time.
+    """
+    gram: Any = 0.0
+    for rows in row_blocks(len(F), block):
+        part = arrays.cast(F[rows], "float64")
+        gram = gram + part.T @ part
+    return processes.sum(gram)

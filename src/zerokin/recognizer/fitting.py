@@ -7,9 +7,14 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.compute.processes import current
 from zerokin.data.class_semantics import TEXT_ENCODER, with_semantics
 from zerokin.data.dataset import Dataset
 from zerokin.data.enough_folds import enough_folds
@@ -19,12 +24,14 @@ from zerokin.hierarchy.alignment import aligned_hierarchy
 from zerokin.hierarchy.from_dataset import build_hierarchy, readable_names
 from zerokin.metrics.accuracy import harmonic_mean, per_class_top1
 from zerokin.parameters import SEED, Boolean, InstanceOf, Optional, Ranges, check_arguments
+from zerokin.projection.memory import MEMORY_BUDGET
 from zerokin.recognizer.about import describe_choice, describe_superclasses, describe_training
 from zerokin.recognizer.confidence.confidence_model import KINDS, ConfidenceModel
 from zerokin.recognizer.confidence.fitting import AnswerFitter
 from zerokin.recognizer.examples import example_images
 from zerokin.recognizer.recognizer import Recognizer
 from zerokin.selection.fitting import Chosen, choose_parameters, with_taxonomy_of
+from zerokin.selection.method import features_of
 
 if TYPE_CHECKING:
     from zerokin.features.feature_learner import FeatureLearner
@@ -37,6 +44,7 @@ _RANGES: Ranges = {
     "hierarchy": Optional(InstanceOf(ClassHierarchy, "a ClassHierarchy")),
     "folder": Optional(InstanceOf((str, os.PathLike), "a path")),
     "random_state": SEED,
+    "memory_budget": MEMORY_BUDGET,
 }
 
 
@@ -51,9 +59,13 @@ def fit_recognizer(
     fold_networks: bool = True,
     folder: str | os.PathLike[str] | None = None,
     random_state: int = 0,
+    memory_budget: int | str | None = None,
     quiet: bool = False,
 ) -> Recognizer:
     """Learn from the training samples of a data set to recognize all of its classes.
+
+    Of several processes (`zerokin.compute.joined`) each calls it with the same data, and
+    reads its share of the samples.
 
     Parameters
     ----------
@@ -80,9 +92,13 @@ def fit_recognizer(
         fold's classes. Without, choice and calibration rest on a network that has seen them, and
         are too sure of unseen classes.
     folder
-        Images: for checkpoints; a call that was interrupted goes on from there.
+        For checkpoints and trials; a call that was interrupted goes on from there.
     random_state
         Seed of the classifier and of what folds hold out.
+    memory_budget
+        Most memory of the process while the classifier is chosen and fitted, in bytes or as
+        ``"8GiB"``: features in files are then read by blocks (see `ZeroShotClassifier`). Networks
+        that read images are not bounded by it.
     quiet
         Show no progress.
     """
@@ -96,9 +112,11 @@ def fit_recognizer(
         fold_networks=fold_networks,
         folder=folder,
         random_state=random_state,
+        memory_budget=memory_budget,
         quiet=quiet,
     )
     started = time.perf_counter()
+    current().refuse_different("data", dataset.sha256.encode())
     dataset, notes = _with_vectors(dataset), []
     if len(dataset.seen) < 2:
         raise InvalidInput(
@@ -140,11 +158,17 @@ def fit_recognizer(
     chosen = Chosen()
     if use_folds:
         chosen = choose_parameters(
-            featured, tune=tune, taxonomy_only=given, random_state=random_state, quiet=quiet
+            featured,
+            tune=tune,
+            taxonomy_only=given,
+            random_state=random_state,
+            folder=None if folder is None else Path(folder) / "trials",
+            memory_budget=memory_budget,
+            quiet=quiet,
         )
     if chosen.by_taxonomy and hierarchy is None:
         hierarchy = build_hierarchy(dataset, "taxonomy")
-    classifier = _classifier(featured, chosen, hierarchy, random_state)
+    classifier = _classifier(featured, chosen, hierarchy, random_state, memory_budget)
     calibrations: dict[str, ConfidenceModel] = {}
     if use_folds and calibrated:
         fitter = AnswerFitter(
@@ -152,6 +176,7 @@ def fit_recognizer(
             chosen.params,
             hierarchy=classifier.hierarchy_,
             random_state=random_state,
+            memory_budget=memory_budget,
             quiet=quiet,
         )
         calibrations |= {kind: fitter.with_candidates(kind).calibration() for kind in KINDS}
@@ -208,11 +233,18 @@ def _with_semantics(hierarchy: ClassHierarchy, dataset: Dataset) -> ClassHierarc
 
 
 def _classifier(
-    dataset: Dataset, chosen: Chosen, hierarchy: ClassHierarchy | None, seed: int
+    dataset: Dataset,
+    chosen: Chosen,
+    hierarchy: ClassHierarchy | None,
+    seed: int,
+    memory_budget: int | str | None,
 ) -> ZeroShotClassifier:
-    model = ZeroShotClassifier(**chosen.params, random_state=seed).fit(
-        dataset.finite_features(dataset.split.train),
-        dataset.training_labels(),
+    train = dataset.split.train
+    own = train[current().share(len(train))]
+    settings = {**chosen.params, "random_state": seed, "memory_budget": memory_budget}
+    model = ZeroShotClassifier(**settings).fit(
+        features_of(dataset, own, by_blocks=memory_budget is not None),
+        dataset.training_labels(own),
         semantics=dataset.classes,
         hierarchy=hierarchy,
     )
@@ -227,13 +259,21 @@ def _measure(model: ZeroShotClassifier, dataset: Dataset) -> dict[str, float] | 
     if not len(split.test_unseen):
         return None
     truth = dataset.evaluation_labels(split.test_unseen)
-    scores = model.decision_function(dataset.finite_features(split.test_unseen))
+    scores = _scores(model, dataset, split.test_unseen)
     named = dataset.unseen[scores[:, dataset.unseen].argmax(axis=1)]
     unseen = per_class_top1(truth, scores.argmax(axis=1))
     found = {"unseen_among_unseen": per_class_top1(truth, named), "unseen_among_all": unseen}
     if len(split.test_seen):
         own = dataset.evaluation_labels(split.test_seen)
-        scores = model.decision_function(dataset.finite_features(split.test_seen))
+        scores = _scores(model, dataset, split.test_seen)
         seen = per_class_top1(own, scores.argmax(axis=1))
         found |= {"seen_among_all": seen, "harmonic_mean": harmonic_mean(seen, unseen)}
     return found
+
+
+def _scores(
+    model: ZeroShotClassifier, dataset: Dataset, samples: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the scores (n, C) of samples, of which several processes have a share each."""
+    own = samples[current().share(len(samples))]
+    return current().gather(model.decision_function(dataset.finite_features(own)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
@@ -12,12 +14,13 @@ from numpy.typing import NDArray
 
 from zerokin.aliases import accept_old_names
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.compute.processes import current
 from zerokin.compute.threads import few_threads
 from zerokin.data.dataset import Dataset
 from zerokin.data.splits import DRAWN
 from zerokin.errors import InvalidInput
 from zerokin.metrics.accuracy import per_class_top1
-from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
+from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve, Sides, best_sides
 from zerokin.parameters import (
     SEED,
     Boolean,
@@ -29,9 +32,11 @@ from zerokin.parameters import (
     check_arguments,
     check_parameters,
 )
+from zerokin.projection.memory import MEMORY_BUDGET, budget_bytes
 from zerokin.selection.few_classes import has_few_classes, validation_folds
 from zerokin.selection.fold_report import FoldReport, report_on_folds
-from zerokin.selection.method import Method, Stage, TrainingData, scores_among
+from zerokin.selection.kept_trials import KeptTrials
+from zerokin.selection.method import Method, Stage, TrainingData, features_of, scores_among
 from zerokin.selection.staged_search import Goal, Key, Selection, Trial, search_stages
 from zerokin.selection.zero_shot_space import Ours
 
@@ -63,6 +68,11 @@ class ClassFoldSearch:
     folds
         The folds themselves where their features are not those of the data set, such as those of
         networks that have not seen the validation classes.
+    folder
+        Where trials are kept, so that a search that was interrupted goes on; by default nowhere.
+    memory_budget
+        Most memory of the process, in bytes or as ``"8GiB"``; None for no bound. Features are then
+        read by blocks of rows. Scores of held-out samples (n, C) must fit beside it.
     quiet
         Show no progress.
 
@@ -91,6 +101,8 @@ class ClassFoldSearch:
         "goal": OneOf(get_args(Goal)),
         "random_state": SEED,
         "folds": Optional(Several(InstanceOf(Dataset, "a Dataset"))),
+        "folder": Optional(InstanceOf((str, os.PathLike), "a path")),
+        "memory_budget": MEMORY_BUDGET,
         "quiet": Boolean(),
     }
 
@@ -102,6 +114,8 @@ class ClassFoldSearch:
         goal: Goal = "generalized",
         random_state: int = 0,
         folds: Sequence[Dataset] | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        memory_budget: int | str | None = None,
         quiet: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -109,6 +123,8 @@ class ClassFoldSearch:
         self.goal = goal
         self.random_state = random_state
         self.folds = folds
+        self.folder = folder
+        self.memory_budget = memory_budget
         self.quiet = quiet
 
     def fit(self, dataset: Dataset) -> ClassFoldSearch:
@@ -137,12 +153,16 @@ class ClassFoldSearch:
         check_arguments({"dataset": InstanceOf(Dataset, "a Dataset")}, dataset=dataset)
         refuse_without_folds(dataset)
         self.method = self._method()
+        refuse_in_memory(self.method, self.memory_budget)
         if self.space is None and has_few_classes(dataset):
             self.method = self.method.for_few_classes()
         self.tried: dict[Key, Trial] = {}
         if beside is None:
             folds = self.folds or validation_folds(dataset, seed=self.random_state)
-            self._folds = [ClassFold(fold, self.random_state) for fold in folds]
+            budget = budget_bytes(self.memory_budget)
+            self._folds = [
+                ClassFold(fold, self.random_state, memory_budget=budget) for fold in folds
+            ]
         else:
             self._folds = [fold.for_method() for fold in beside._folds]
         version = dataset.split.folds_version
@@ -180,27 +200,43 @@ class ClassFoldSearch:
     def _measure(self, fold: ClassFold, trials: Sequence[Trial]) -> Iterator[Trial]:
         """Fit every trial on a fold and note what it reaches there."""
         unseen_classes, is_unseen = fold.dataset.unseen, fold.dataset.split.unseen
-        scorers = self.method.fit_many(fold.training, [trial.params for trial in trials])
-        for trial, scorer in zip(trials, scorers, strict=True):
+        processes, kept = current(), self._kept(fold)
+        missing = list(trials) if kept is None else kept.restore(trials)
+        new = {id(trial) for trial in missing}
+        yield from (trial for trial in trials if id(trial) not in new)
+        scorers = self.method.fit_many(fold.training, [trial.params for trial in missing])
+        for trial, scorer in zip(missing, scorers, strict=True):
             scores = scorer(fold.unseen.features)
             among = scores_among(scorer, fold.unseen.features, unseen_classes, scores)
-            named = unseen_classes[among.argmax(axis=1)]
-            trial.unseen.append(per_class_top1(fold.unseen.truth, named))
-            curve = SeenUnseenCurve.from_scores(
-                scorer(fold.seen.features),
-                fold.seen.truth,
-                scores,
-                fold.unseen.truth,
-                is_unseen,
-            )
+            named = processes.gather(unseen_classes[among.argmax(axis=1)])
+            # What one process reads off counts for all: they choose alike.
+            accuracy = processes.leading(np.array(per_class_top1(fold.unseen.truth, named)))
+            trial.unseen.append(float(accuracy))
+            curve = fold.curve(scorer(fold.seen.features), scores, is_unseen)
             if trial.seen_penalties is None:
                 # The first fold sets the grid; the others are read at the same seen penalties.
                 calibrated = self.method.calibrated
-                trial.seen_penalties = (
+                trial.seen_penalties = processes.leading(
                     curve.quantiles(SEEN_PENALTIES) if calibrated else np.zeros(1)
                 )
-            trial.harmonic.append(curve.harmonic_means(trial.seen_penalties))
+            trial.harmonic.append(processes.leading(curve.harmonic_means(trial.seen_penalties)))
+            if kept is not None:
+                kept.keep(trial)
             yield trial
+
+    def _kept(self, fold: ClassFold) -> KeptTrials | None:
+        if self.folder is None:
+            return None
+        return KeptTrials(Path(self.folder), fold.dataset, self.method.name, self.random_state)
+
+
+def refuse_in_memory(method: Method, memory_budget: int | str | None) -> None:
+    """Refuse a memory budget for a method that holds all features in memory."""
+    if memory_budget is not None and not method.by_blocks:
+        raise InvalidInput(
+            f"{method.name} holds all features in memory: leave out memory_budget, or choose "
+            "among ours and paper"
+        )
 
 
 def refuse_without_folds(dataset: Dataset) -> None:
@@ -213,9 +249,9 @@ def refuse_without_folds(dataset: Dataset) -> None:
 
 
 class HeldOut(NamedTuple):
-    """Samples that are held out: features (n, d_f), and their classes (n,)."""
+    """Samples that are held out: this process's features (n, d_f), and the classes of all."""
 
-    features: NDArray[Any]
+    features: Any
     truth: NDArray[np.int64]
 
 
@@ -230,23 +266,38 @@ class ClassFold:
         Seed of methods that draw at random.
     lender
         The same fold, whose arrays this one uses with a memo of its own.
+    memory_budget
+        Bytes; features are then read by blocks of rows.
     """
 
     def __init__(
-        self, dataset: Dataset, random_state: int, *, lender: ClassFold | None = None
+        self,
+        dataset: Dataset,
+        random_state: int,
+        *,
+        lender: ClassFold | None = None,
+        memory_budget: int | None = None,
     ) -> None:
         self.dataset, self.random_state, self._lender = dataset, random_state, lender
+        self.memory_budget = memory_budget
 
     def for_method(self) -> ClassFold:
         """Return the same fold for the trials of another method."""
-        return ClassFold(self.dataset, self.random_state, lender=self)
+        return ClassFold(
+            self.dataset, self.random_state, lender=self, memory_budget=self.memory_budget
+        )
 
     @cached_property
     def training(self) -> TrainingData:
         """Features, labels and semantics to fit on."""
         if self._lender is not None:
             return self._lender.training.for_method()
-        return TrainingData.from_dataset(self.dataset, self.dataset.split.train, self.random_state)
+        return TrainingData.from_dataset(
+            self.dataset,
+            self.dataset.split.train,
+            self.random_state,
+            memory_budget=self.memory_budget,
+        )
 
     @cached_property
     def unseen(self) -> HeldOut:
@@ -263,6 +314,21 @@ class ClassFold:
         return self._held_out(self.dataset.split.test_seen)
 
     def _held_out(self, samples: NDArray[np.int64]) -> HeldOut:
+        own = samples[current().share(len(samples))]
         return HeldOut(
-            self.dataset.finite_features(samples), self.dataset.evaluation_labels(samples)
+            features_of(self.dataset, own, by_blocks=self.memory_budget is not None),
+            self.dataset.evaluation_labels(samples),
         )
+
+    def curve(
+        self,
+        seen: NDArray[np.float64],
+        unseen: NDArray[np.float64],
+        is_unseen: NDArray[np.bool_],
+    ) -> SeenUnseenCurve:
+        """Make the curve of all held-out samples from this process's scores (n, C) of them."""
+        sides = [
+            Sides(*map(current().gather, best_sides(scores, is_unseen)))
+            for scores in (seen, unseen)
+        ]
+        return SeenUnseenCurve.from_sides(sides[0], self.seen.truth, sides[1], self.unseen.truth)

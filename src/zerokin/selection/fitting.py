@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ def choose_parameters(
     tune: bool = True,
     taxonomy_only: bool = False,
     random_state: int = 0,
+    folder: Path | None = None,
+    memory_budget: int | str | None = None,
     quiet: bool = False,
 ) -> Chosen:
     """Choose hyper-parameters and seen penalty for seen and unseen classes together.
@@ -53,6 +56,10 @@ def choose_parameters(
         Superclasses will be the taxonomy's, so that clusters do not compete.
     random_state
         Seed.
+    folder
+        Where trials are kept, so that a choice that was interrupted goes on.
+    memory_budget
+        Of `ClassFoldSearch`.
     quiet
         Show no progress.
     """
@@ -64,7 +71,13 @@ def choose_parameters(
     for method in methods:
         if not tune:
             method.stages = ([{}],)
-        search = ClassFoldSearch(method, random_state=random_state, quiet=quiet).prepare(dataset)
+        search = ClassFoldSearch(
+            method,
+            random_state=random_state,
+            folder=folder,
+            memory_budget=memory_budget,
+            quiet=quiet,
+        ).prepare(dataset)
         found.append((search.choose("generalized").best, search))
         tried += len(search.tried)
     best, search = max(found, key=lambda one: one[0].score("generalized"))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zerokin.compute.processes import current
 from zerokin.metrics.half_width import half_width95
-from zerokin.metrics.seen_unseen_curve import SeenUnseenCurve
 from zerokin.selection.method import Method
 from zerokin.selection.staged_search import Trial
 
@@ -59,13 +59,11 @@ def report_on_folds(method: Method, folds: Sequence[ClassFold], best: Trial) -> 
         scorer = next(iter(method.fit_many(fold.training, [best.params])))
         scores = [scorer(held_out.features) for held_out in (fold.seen, fold.unseen)]
         truths = [fold.seen.truth, fold.unseen.truth]
-        curve = SeenUnseenCurve.from_scores(
-            scores[0], truths[0], scores[1], truths[1], split.unseen
-        )
+        curve = fold.curve(scores[0], scores[1], split.unseen)
         accuracies.append(curve.at(best.seen_penalty))
         answers = np.concatenate(scores) - best.seen_penalty * ~split.unseen
         names = fold.dataset.classes.names
         asked.update(names[label] for label in np.unique(np.concatenate(truths)))
-        named.update(names[label] for label in np.unique(answers.argmax(axis=1)))
+        named.update(names[label] for label in current().union(answers.argmax(axis=1)))
     seen, unseen, harmonic = zip(*accuracies, strict=True)
     return FoldReport(seen, unseen, harmonic, sorted(asked - named))

@@ -21,8 +21,11 @@ from zerokin.classifiers.stages import (
     scale_samples,
 )
 from zerokin.compute.machine import free_memory
+from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
+from zerokin.features.row_sources import PickedRows
 from zerokin.features.scaler import FeatureScaler
+from zerokin.projection.rows import FeatureRows
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
@@ -45,6 +48,8 @@ COMMON_STAGES = frozenset({scale_features, scale_samples, factor_features})
 """Stages that take nothing from a method but its steps of `FeatureScaler`: methods share them."""
 
 COMMON_BYTES = 2**30
+SHARE_REMEMBERED = 16
+"""Of a memory budget, what each of the two memos of a fold may keep."""
 
 HUB_WEIGHTS, HUB_NEIGHBORS = (0.0, 0.15, 0.25, 0.35), (1, 3, 5)
 """Of the hubness correction of scores, on offer to every method alike."""
@@ -52,14 +57,23 @@ HUB_WEIGHTS, HUB_NEIGHBORS = (0.0, 0.15, 0.25, 0.35), (1, 3, 5)
 
 def _common_memo() -> Memo:
     # A few folds and the whole data set have one each.
-    return Memo(min(COMMON_BYTES, free_memory() // 16))
+    free = current().gather(np.array([free_memory()], np.int64)).min()  # the same for all processes
+    return Memo(min(COMMON_BYTES, int(free) // 16))
+
+
+def features_of(dataset: Dataset, samples: NDArray[np.int64], *, by_blocks: bool) -> Any:
+    """Return features of samples in memory, or to be read by blocks of rows; all are finite."""
+    if not by_blocks:
+        return dataset.finite_features(samples)
+    dataset.refuse_not_finite(samples)
+    return FeatureRows(PickedRows(dataset.features, samples))
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
     """What a method may learn from: features and labels of seen classes, semantics of all."""
 
-    features: NDArray[Any]
+    features: Any
     labels: NDArray[np.int64]
     semantics: NDArray[np.float64]
     random_state: int = 0
@@ -70,6 +84,9 @@ class TrainingData:
     common: Memo = field(default_factory=_common_memo, repr=False)
     """those that all methods share"""
 
+    memory_budget: int | None = None
+    """bytes for a fit; features are then read by blocks of rows"""
+
     @classmethod
     def from_dataset(
         cls,
@@ -78,18 +95,27 @@ class TrainingData:
         random_state: int,
         *,
         needs_semantics: bool = True,
+        memory_budget: int | None = None,
     ) -> TrainingData:
         """Read features and labels of training samples, and what is known of the classes.
 
-        Where classes have no semantics and need none, they are (C, 0).
+        Of several processes each reads its share. Where classes have no semantics and need none,
+        they are (C, 0).
         """
         without = dataset.classes.vectors is None and not needs_semantics
+        samples = samples[current().share(len(samples))]
+        known: dict[str, Any] = {}
+        if memory_budget is not None:
+            remembered = memory_budget // SHARE_REMEMBERED
+            known = {"memo": Memo(remembered), "common": Memo(remembered)}
+            known["memory_budget"] = memory_budget - 2 * remembered
         return cls(
-            dataset.finite_features(samples),
+            features_of(dataset, samples, by_blocks=memory_budget is not None),
             dataset.training_labels(samples),
             np.empty((len(dataset.classes), 0)) if without else dataset.semantics,
             random_state,
             dataset.classes.taxonomy,
+            **known,
         )
 
     def for_method(self) -> TrainingData:
@@ -147,7 +173,8 @@ class Method(ABC):
     so far. The first stage starts from ``defaults``. ``calibrated`` says whether a penalty of seen
     classes is chosen for the generalized setting; without, it is 0. ``cautious`` is the
     one-standard-error rule of `zerokin.selection.staged_search`, and ``race_margin`` the points
-    behind the best at which a trial is not tried on the folds that are left.
+    behind the best at which a trial is not tried on the folds that are left. ``by_blocks`` says
+    whether features may be read by blocks of rows, within a memory budget.
     """
 
     name: str
@@ -156,6 +183,7 @@ class Method(ABC):
     calibrated: bool = True
     cautious: bool = False
     race_margin: float | None = None
+    by_blocks: bool = False
 
     def for_few_classes(self) -> Method:
         """Return what to choose from where classes are few; by default that makes no difference."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zerokin.classifiers.stages import scale_samples
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
 from zerokin.errors import InvalidInput
+from zerokin.features.row_sources import blocks_of
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.parameters import check_parameters
 from zerokin.selection.method import (
@@ -95,6 +97,7 @@ class Ours(Method):
     name = "ours"
     defaults: Params = DEFAULTS
     stages: Sequence[Stage] = STAGES
+    by_blocks = True
     estimator: ClassVar[type[ZeroShotClassifier]] = ZeroShotClassifier
 
     def for_few_classes(self) -> Ours:
@@ -115,10 +118,10 @@ class Ours(Method):
         method = cls()
         if estimator is not None:
             given = estimator.get_params()
-            # The search's own seed takes its place, and what it chooses last the penalty's.
-            method.defaults = {
-                name: given[name] for name in given if name not in ("random_state", "seen_penalty")
-            }
+            # The search's own seed and budget take their place, and what it chooses last the
+            # penalty's.
+            own = ("random_state", "seen_penalty", "memory_budget")
+            method.defaults = {name: given[name] for name in given if name not in own}
         return method
 
     def fit_many(self, data: TrainingData, trials: Sequence[Params]) -> Iterator[Scorer]:
@@ -157,7 +160,12 @@ def fit_trial(
             )
         hierarchy = data.run(ClassHierarchy.from_taxonomy, data.taxonomy)
     # The search reads the balance of seen and unseen classes off the scores without a penalty.
-    model = estimator(**given, seen_penalty=0.0, random_state=data.random_state)
+    model = estimator(
+        **given,
+        seen_penalty=0.0,
+        random_state=data.random_state,
+        memory_budget=data.memory_budget,
+    )
     check_parameters(model)
     return model._fit(data.training_set, hierarchy, data.run)
 
@@ -176,18 +184,31 @@ class ModelScorer:
     def __init__(self, model: ZeroShotClassifier, data: TrainingData) -> None:
         self.model, self.data = model, data
 
-    def __call__(self, features: NDArray[Any]) -> NDArray[np.float64]:
+    def __call__(self, features: Any) -> NDArray[np.float64]:
         """Return the scores of raw features (n, d_f) for all classes."""
-        return self.model._decide(self.scaled(features))
+        return self._by_blocks(features, lambda rows: self.model._decide(self.scaled(rows)))
+
+    @staticmethod
+    def _by_blocks(
+        features: Any, scores: Callable[[NDArray[Any]], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Score features in memory at once, and others a block of rows at a time."""
+        if isinstance(features, np.ndarray):
+            return scores(features)
+        return np.concatenate([scores(features[rows]) for rows in blocks_of(features)])
 
     def scaled(self, features: NDArray[Any]) -> NDArray[Any]:
         """Return raw features (n, d_f) as the model compares them."""
+        if self.data.memory_budget is not None:  # a block, of which none is worth remembering
+            return scale_samples(self.model._normalizer, features, self.model.distance)
         return self.data.scale_samples(self.model._normalizer, features, self.model.distance)
 
 
 class PrunedScorer(ModelScorer):
     """The same where the paper's inference rules classes out."""
 
-    def among(self, features: NDArray[Any], candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+    def among(self, features: Any, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the scores (n, k) of candidates alone."""
-        return self.model._decide(self.scaled(features), candidates)
+        return self._by_blocks(
+            features, lambda rows: self.model._decide(self.scaled(rows), candidates)
+        )

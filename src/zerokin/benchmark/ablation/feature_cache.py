@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from zerokin.aliases import NETWORK, RECIPE, renamed
 from zerokin.compute.device import chosen_device
+from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
@@ -121,18 +122,22 @@ class Readings:
                     f"{path} is of other data (hash {there[:12]} there, "
                     f"{about['data'][:12]} here): use another folder, or remove this one"
                 )
-        if told == about and _whole(path, len(dataset)):
+        processes = current()
+        # A file may come to light in one process before it does in another: one decides.
+        if processes.leading(np.array([told == about and _whole(path, len(dataset))]))[0]:
             return path
         learner = self._trained(plan, dataset, part, seed)
         used = self._used(dataset) if read is None else read
         features = learner.transform(self.source.select(used))
         whole = np.zeros((len(dataset), features.shape[1]), np.float16)
         whole[used] = features
-        with replacing(path) as temporary:
-            np.save(temporary, whole)
-        about_it = {**about, "history": [vars(epoch) for epoch in learner.history_]}
-        with replacing(note) as temporary:
-            temporary.write_text(json.dumps(about_it) + "\n", encoding="utf-8")
+        if processes.leads:
+            with replacing(path) as temporary:
+                np.save(temporary, whole)
+            about_it = {**about, "history": [vars(epoch) for epoch in learner.history_]}
+            with replacing(note) as temporary:
+                temporary.write_text(json.dumps(about_it) + "\n", encoding="utf-8")
+        processes.wait()
         return path
 
     def _trained(self, plan: NetworkPlan, dataset: Dataset, part: str, seed: int) -> FeatureLearner:

@@ -16,10 +16,12 @@ from zerokin.benchmark.ablation import few_shot, zero_shot
 from zerokin.benchmark.ablation.config import AblationConfig, RowPlan
 from zerokin.benchmark.ablation.feature_cache import Files, Readings
 from zerokin.benchmark.ablation.result_cache import MeasuredRows
+from zerokin.compute.processes import alone, current
 from zerokin.compute.workers import make_workers
 from zerokin.data.class_semantics import with_semantics
 from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
+from zerokin.errors import InvalidInput
 from zerokin.features.network_config import NetworkPlan
 
 Results = list[dict[str, Any]]
@@ -61,7 +63,8 @@ def run_ablation(
     device
         Where networks are trained; by default a GPU if there is one.
     jobs
-        Processes that choose and measure while the next networks are trained.
+        Processes that choose and measure while the next networks are trained. Those that torchrun
+        started train together, and then measure rows side by side.
     validation_only
         Stop at what rows reach on the validation folds: for choosing networks and recipes, which
         test classes may have no say in. No network is trained on all seen classes.
@@ -95,6 +98,12 @@ def run_ablation(
         validation=validation_only,
         tune=tune,
     )
+    if current().shared:
+        if jobs > 1:
+            raise InvalidInput("torchrun starts the processes: leave out jobs")
+        current().refuse_different("data", dataset.sha256.encode())
+        yield from _shared_results(_tasks(config, train), measure, measured)
+        return
     yield from _results(_tasks(config, train), measure, measured, jobs)
 
 
@@ -149,6 +158,22 @@ def _results(
     finally:
         if pool is not None:
             pool.shutdown(cancel_futures=True)
+
+
+def _shared_results(
+    tasks: Iterator[Task],
+    measure: Callable[[RowPlan, list[Files]], Results],
+    measured: MeasuredRows,
+) -> Iterator[dict[str, Any]]:
+    """Train networks with the other processes, then measure every so many-th row without them."""
+    processes, everything = current(), list(tasks)
+    with alone():
+        for row, files in everything[processes.rank :: processes.size]:
+            if measured.find(row, files) is None:
+                _measured(measure, measured, row, files)
+    processes.wait()
+    for row, files in everything:
+        yield from measured.find(row, files) or []
 
 
 def _measured(

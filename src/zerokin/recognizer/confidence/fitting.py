@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.zero_shot_classifier import ZeroShotClassifier
+from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.hierarchy import ClassHierarchy
@@ -31,6 +32,7 @@ from zerokin.parameters import (
     check_arguments,
 )
 from zerokin.progress import track
+from zerokin.projection.memory import MEMORY_BUDGET
 from zerokin.recognizer.confidence.ancestors import find_ancestors, wrong_answers
 from zerokin.recognizer.confidence.confidence import fit_temperature, probabilities
 from zerokin.recognizer.confidence.confidence_model import KINDS, ConfidenceModel, Kind
@@ -38,6 +40,7 @@ from zerokin.recognizer.confidence.novelty import REJECTED, NoveltyRule, typical
 from zerokin.recognizer.confidence.overall_risk import OverallRisk
 from zerokin.recognizer.confidence.scored import Scored
 from zerokin.recognizer.confidence.selective_prediction import ancestor_risks, learn_risk_maps
+from zerokin.selection.method import features_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,8 @@ class AnswerFitter:
         Share of known images that may be turned away as none of these.
     random_state
         Seed.
+    memory_budget
+        Of `ZeroShotClassifier`, for every fold.
     quiet
         Show no progress.
     """
@@ -103,6 +108,7 @@ class AnswerFitter:
         "unseen_share": Real(0, 1, closed="neither"),
         "reject": REJECTED,
         "random_state": SEED,
+        "memory_budget": MEMORY_BUDGET,
         "quiet": Boolean(),
     }
 
@@ -116,6 +122,7 @@ class AnswerFitter:
         unseen_share: float = 0.5,
         reject: float = 0.02,
         random_state: int = 0,
+        memory_budget: int | str | None = None,
         quiet: bool = False,
     ) -> None:
         check_arguments(
@@ -127,6 +134,7 @@ class AnswerFitter:
             unseen_share=unseen_share,
             reject=reject,
             random_state=random_state,
+            memory_budget=memory_budget,
             quiet=quiet,
         )
         n_folds = len(dataset.split.folds)
@@ -136,6 +144,8 @@ class AnswerFitter:
                 "seen classes"
             )
         self.params = {**classifier_params, "random_state": random_state}
+        own = self.params.pop("memory_budget", None)
+        self.memory_budget = own if memory_budget is None else memory_budget
         if self.params.get("inference") == "paper":
             raise InvalidInput(
                 "inference='paper' rules classes out, so that they have no probability: "
@@ -177,12 +187,17 @@ class AnswerFitter:
     def _score(self, number: int) -> FoldScores:
         fold = self.dataset.fold(number, seed=int(self.params["random_state"]))
         split = fold.split
-        model = ZeroShotClassifier(**self.params).fit(
-            fold.finite_features(split.train), fold.training_labels(), semantics=fold.classes
+        processes = current()
+        train = split.train[processes.share(len(split.train))]
+        model = ZeroShotClassifier(**self.params, memory_budget=self.memory_budget).fit(
+            features_of(fold, train, by_blocks=self.memory_budget is not None),
+            fold.training_labels(train),
+            semantics=fold.classes,
         )
         samples = np.concatenate([split.test_unseen, split.test_seen])
         is_unseen = np.arange(len(samples)) < len(split.test_unseen)
-        scores = model.decision_function(fold.finite_features(samples))
+        own = samples[processes.share(len(samples))]
+        scores = processes.gather(model.decision_function(fold.finite_features(own)))
         truth = fold.evaluation_labels(samples)
         return FoldScores(scores, truth, samples, is_unseen, fold.unseen)
 
