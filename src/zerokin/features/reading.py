@@ -22,7 +22,7 @@ from zerokin.features.input.augmentation import (
     make_transform,
 )
 from zerokin.features.input.random_crops import draw_random_crops
-from zerokin.features.input.sources import ImageSource, Rows
+from zerokin.features.input.sources import Rows, Source
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
@@ -68,7 +68,7 @@ class Reading(NamedTuple):
 
 def read_images(
     network: FeatureNetwork | Backbone,
-    source: ImageSource,
+    source: Source,
     view: View,
     *,
     first: int = 0,
@@ -100,7 +100,7 @@ def read_images(
 
 
 def read_all(
-    network: FeatureNetwork | Backbone, source: ImageSource, view: View, *, quiet: bool = True
+    network: FeatureNetwork | Backbone, source: Source, view: View, *, quiet: bool = True
 ) -> NDArray[np.float32]:
     """Return what a network reads off all images as one matrix, a row each."""
     found = np.empty((len(source), reading_width(network, view.regions)), np.float32)
@@ -136,6 +136,8 @@ def reading_precision(device: torch.device) -> torch.dtype:
 
 def _read(network: FeatureNetwork | Backbone, images: Tensor, view: View) -> Reading:
     backbone, head = reading_parts(network)
+    if not backbone.reads_images:
+        return _estimated(backbone, head, images, 0)
     if images.device.type != "cpu":
         views = [_estimated(backbone, head, shown, view.regions) for shown in _views(images, view)]
         return _averaged(views, view)

@@ -33,6 +33,7 @@ def run_ablation(
     folder: str | PathLike[str],
     *,
     split: str | None = None,
+    features: str | None = None,
     device: str | None = None,
     jobs: int = 1,
     validation_only: bool = False,
@@ -51,8 +52,8 @@ def run_ablation(
 
     Parameters
     ----------
-    data, split
-        As for `zerokin.load_dataset`: images, with validation folds.
+    data, split, features
+        As for `zerokin.load_dataset`: images or ready features, with validation folds.
     config
         What to train and measure.
     folder
@@ -74,7 +75,7 @@ def run_ablation(
         Show no progress.
     """
     way = few_shot if config.setting == "few-shot" else zero_shot
-    dataset = load_dataset(data, split=split)
+    dataset = load_dataset(data, split=split, features=features)
     way.check(dataset, config, validation_only=validation_only)
     readings = Readings(
         dataset,
@@ -86,7 +87,15 @@ def run_ablation(
         quiet=quiet,
     )
     train = partial(way.train, readings, config, validation_only=validation_only)
-    measure = partial(way.measure, data, split, config, validation_only=validation_only, tune=tune)
+    measure = partial(
+        way.measure,
+        data,
+        split,
+        config,
+        validation_only=validation_only,
+        tune=tune,
+        features=features,
+    )
     measured = MeasuredRows(
         Path(folder),
         config,
