@@ -277,5 +277,6 @@ def _check_view(view: View, network: AnyNetwork) -> None:
         check_arguments({"tta_crop_seed": SEED}, tta_crop_seed=view.tta_crop_seed)
         if not view.tta_crops:
             raise InvalidInput("tta_crop_seed draws random crops: say how many with tta_crops")
-    if not 1 <= view.zoom < view.image_size:
+    read = network.network_ if isinstance(network, FeatureLearner) else network
+    if reading_parts(read)[0].reads_images and not 1 <= view.zoom < view.image_size:
         raise InvalidInput(f"zoom must be at least 1 (the whole image): got {view.zoom}")

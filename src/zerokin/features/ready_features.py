@@ -15,7 +15,6 @@ from zerokin.features.input.feature_source import FeatureSource
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.vector_backbones import VECTOR, VectorBackbone
-from zerokin.matrices import finite_matrix
 
 
 def reads_images(settings: NetworkSettings) -> bool:
@@ -84,10 +83,13 @@ def open_features(
     """
     assert isinstance(backbone, VectorBackbone)
     shape = getattr(features, "shape", None)
-    if isinstance(features, Images) or shape is None or shape[1:] != (backbone.d_in,):
+    if (
+        isinstance(features, Images)
+        or shape is None
+        or shape[1:] != (backbone.d_in,)
+        or features.dtype.kind not in "fiu"
+    ):
         raise InvalidInput(
             f"this network reads features (N, {backbone.d_in:,}): got {shown(features)}"
         )
-    if not isinstance(features, np.memmap):
-        features = finite_matrix(features, "features")
     return FeatureSource(features, device)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from zerokin.compute.device import to_device
+from zerokin.errors import InvalidInput
 from zerokin.features.input.sources import Rows, Source
 
 BLOCK = 4096
@@ -22,7 +23,7 @@ class FeatureSource(Source):
     Parameters
     ----------
     features
-        (N, d_in), in memory or mapped: rows are read when they are asked for.
+        (N, d_in), in memory or mapped: rows are read when they are asked for, and must be finite.
     device
         Where batches are put.
 
@@ -45,6 +46,12 @@ class FeatureSource(Source):
         for chosen in rows:
             # A copy of its own: torch warns of arrays that are mapped read-only.
             vectors = np.array(self.features[chosen], dtype=np.float32)
+            finite = np.isfinite(vectors).all(axis=1)
+            if not finite.all():
+                raise InvalidInput(
+                    f"features hold NaN, infinity or a number beyond float32 in row "
+                    f"{int(chosen[finite.argmin()]):,}: extract or fill them again"
+                )
             yield to_device(torch.from_numpy(vectors), self.device)
 
 
