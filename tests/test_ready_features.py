@@ -251,7 +251,7 @@ def test_features_that_are_not_finite_are_refused(dataset):
     with pytest.raises(InvalidInput, match="hold NaN or infinity"):
         learner().fit(dataset.with_inputs(broken))
     fitted = learner(recipe={"epochs": 0}).fit(dataset)
-    with pytest.raises(InvalidInput, match="features hold NaN.* in row"):
+    with pytest.raises(InvalidInput, match=r"features hold NaN.* in row"):
         fitted.transform(broken)
 
 

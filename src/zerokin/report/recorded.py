@@ -111,9 +111,7 @@ def _own_lines(entry: Entry, catalog: Catalog, records: Records) -> Iterator[lis
             yield [run.title, *cells, f"needs {run.needs}"]
 
 
-def _lines(
-    entry: Entry, run: Run, rows: Rows, source: str, featured: bool
-) -> Iterator[list[str]]:
+def _lines(entry: Entry, run: Run, rows: Rows, source: str, featured: bool) -> Iterator[list[str]]:
     """Return a line per method, or one for the whole run."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
