@@ -159,7 +159,7 @@ def test_weights_come_back_with_the_scaling(tmp_path):
     [
         ({"name": "adaptor", "d_in": 4}, "unknown backbone 'adaptor'; did you mean 'adapter'"),
         ({"name": "adapter"}, "adapter has to know the width of the features that it reads"),
-        ({"name": "mlp", "d_in": 0}, "d_in must be a whole number from 1 to 100,000: got 0"),
+        ({"name": "mlp", "d_in": 0}, "d_in must be a whole number from 1 to 32,768: got 0"),
         ({"name": "mlp", "d_in": 4, "dropout": 1.0}, "dropout must be .* below 1: got 1.0"),
         ({"name": "mlp", "d_in": 4, "noise": -1}, "noise must be .*: got -1"),
         ({"name": "mlp", "d_in": 4, "depth": 0}, "depth must be a whole number from 1 to 16"),

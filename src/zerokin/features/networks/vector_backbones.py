@@ -20,7 +20,7 @@ from zerokin.features.networks.mixup import mix_neighbors
 from zerokin.parameters import Integer, OneOf, Optional, Ranges, Real, check_arguments
 
 SCALINGS = ("standardize", "unit", "none")
-MOST = 100_000
+MOST = 32_768
 BLOCK = 4096
 
 _RANGES: Ranges = {
