@@ -6,6 +6,7 @@ that reads such a vector and gives another one, in the place of a CNN under the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -77,7 +78,7 @@ class VectorScaling(nn.Module):
         if self.scaling == "standardize":
             return (vectors - self.mean) / self.std
         if self.scaling == "unit":
-            return nn.functional.normalize(vectors, dim=1) * self.d_in**0.5
+            return nn.functional.normalize(vectors, dim=1) * math.sqrt(self.d_in)
         return vectors
 
 
