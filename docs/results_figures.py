@@ -2,8 +2,8 @@
 
     python docs/results_figures.py [FOLDER]
 
-draws Figure 3 (accuracy over t) and Figure 5 (ablation on Critters, and on CUB's ready features) into
-``docs/images``.
+draws Figure 3 (accuracy over t) and Figure 5 (ablation on Critters, and on CUB's ready features)
+into ``docs/images``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from zerokin.report.branching_figure import branching_curves, draw_branching
 ROOT = Path(__file__).parents[1]
 BRANCHING = ("cub-branching", "cub-branching-paper")
 DEMO = "critters-demo-"
-LINKS = ("cub-links", "cub-links-paper", "cub-links-distances", "cub-links-ours")
+LINKS = (
+    "cub-links",
+    "cub-links-paper",
+    "cub-links-parts",
+    "cub-links-distances",
+    "cub-links-ours",
+)
 
 
 def draw(records: dict[str, Record], folder: Path) -> list[Path]:
