@@ -21,6 +21,7 @@ DEMO = "critters-demo-"
 LINKS = (
     "cub-links",
     "cub-links-paper",
+    "cub-links-taxonomy",
     "cub-links-parts",
     "cub-links-distances",
     "cub-links-ours",
