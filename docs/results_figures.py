@@ -2,7 +2,8 @@
 
     python docs/results_figures.py [FOLDER]
 
-draws Figure 3 (accuracy over t) and Figure 5 (ablation on Critters) into ``docs/images``.
+draws Figure 3 (accuracy over t) and Figure 5 (ablation on Critters, and on CUB's ready features)
+into ``docs/images``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,14 @@ from zerokin.report.branching_figure import branching_curves, draw_branching
 ROOT = Path(__file__).parents[1]
 BRANCHING = ("cub-branching", "cub-branching-paper")
 DEMO = "critters-demo-"
+LINKS = (
+    "cub-links",
+    "cub-links-paper",
+    "cub-links-taxonomy",
+    "cub-links-parts",
+    "cub-links-distances",
+    "cub-links-ours",
+)
 
 
 def draw(records: dict[str, Record], folder: Path) -> list[Path]:
@@ -30,7 +39,13 @@ def draw(records: dict[str, Record], folder: Path) -> list[Path]:
         folder / "figure-5.png",
         title=f"Critters, ablation, {len(seeds)} seeds",
     )
-    return [folder / "figure-3.png", folder / "figure-5.png"]
+    drawn = [folder / "figure-3.png", folder / "figure-5.png"]
+    links = [row for name in LINKS if name in records for row in records[name].rows]
+    if links:
+        title = "CUB, heads on ready features of an untouched EfficientNet-Lite0: no CNN is trained"
+        draw_bars(ablation_panels(links), folder / "figure-5-cub.png", title=title)
+        drawn.append(folder / "figure-5-cub.png")
+    return drawn
 
 
 if __name__ == "__main__":

@@ -42,12 +42,18 @@ def images(tmp_path_factory):
     return folder
 
 
+def reads_features(file):
+    return file.stem.endswith("-features")
+
+
 def small(file):
     """The same networks and rows on a backbone of four channels, trained for one epoch."""
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    shared = {**content["defaults"], "backbone": "conv4", "weights": None, "image_size": SIDE}
-    shared |= {"options": {"width": 4}, "branching": 2}
-    quick = {"epochs": 1, "batch_size": 16, "image_size": SIDE}
+    shared = {**content["defaults"], "options": {"width": 4}, "branching": 2}
+    quick = {"epochs": 1, "batch_size": 16}
+    if not reads_features(file):
+        shared |= {"backbone": "conv4", "weights": None, "image_size": SIDE}
+        quick["image_size"] = SIDE
     shared["recipe"] = {**shared["recipe"], **quick}
     networks = {
         name: {**plan, "recipe": {**plan["recipe"], **quick}} if "recipe" in plan else plan
@@ -65,6 +71,11 @@ def test_every_row_can_be_measured(file, images, tmp_path):
         plan.name for plan in config.networks
     }
     options = {"device": "cpu", "tune": False, "validation_only": True, "quiet": True}
+    if reads_features(file):
+        pixels = zerokin.load_dataset(f"folder={images}").images
+        F = np.stack([pixels.array(k)[::5, ::5].ravel() for k in range(len(pixels))])
+        np.save(tmp_path / "ready.npy", F / 255)
+        options["features"] = str(tmp_path / "ready.npy")
     rows = list(run_ablation(f"folder={images}", config, tmp_path, **options))
     assert {row["method"] for row in rows} == {row.name for row in config.rows}
     for row in rows:
@@ -101,6 +112,23 @@ def test_networks_of_one_recipe_differ_in_what_their_name_says_alone():
     assert all(settings == rest[0] for settings in rest)
     seen = [tuple(plan.settings.get(name, True) for name in switches) for plan in others]
     assert len(set(seen)) == len(seen)
+
+
+def test_networks_on_ready_features_differ_in_what_their_name_says_alone():
+    plans = networks_of("cub-lite0-features.yaml")
+    del plans["untouched"]
+    for ends in (True, False):
+        group = [p for p in plans.values() if (p.settings["mode"] == "end-to-end") == ends]
+        told = [
+            {**p.settings, **p.recipe, "reconstruction": p.recipe.get("reconstruction", 0.0)}
+            for p in group
+        ]
+        switches = ("mode", "grouping", "input_scaling", "auxiliary_heads", "chained")
+        switches += ("reconstruction",)
+        rest = [{k: v for k, v in one.items() if k not in switches} for one in told]
+        assert all(settings == rest[0] for settings in rest)
+        seen = [tuple(one.get(name) for name in switches) for one in told]
+        assert len(set(seen)) == len(seen)
 
 
 def test_a_chained_network_is_read_back_as_it_was(images, tmp_path):

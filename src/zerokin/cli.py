@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from zerokin._version import __version__
-from zerokin.commands.arguments import Data, ReadingPrecision, Semantics, out
+from zerokin.commands.arguments import Data, Features, ReadingPrecision, Semantics, out
 from zerokin.commands.candidates import candidates
 from zerokin.commands.classes import add_class, init, remove_class, undo
 from zerokin.commands.data import check, hierarchy, skipgram, vectors
@@ -157,6 +157,7 @@ def extract(
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     precision: ReadingPrecision = None,
     batch: Annotated[int | None, typer.Option(help="images at a time")] = None,
+    features: Features = None,
     semantics: Semantics = None,
 ) -> None:
     """Write the features of all images to a file; what was interrupted goes on."""
@@ -167,7 +168,7 @@ def extract(
 
     if form == FeatureFormat.xlsa17 and dtype == FeatureType.float16:
         raise InvalidInput("xlsa17 files have no float16: leave out --dtype float16")
-    dataset = load_dataset(data, semantics=semantics)
+    dataset = load_dataset(data, features=features, semantics=semantics)
     extractor = open_extractor(
         backbone,
         weights=weights,
@@ -189,7 +190,8 @@ def extract(
     else:
         with going_on_from(partial_file(target)):
             extract_features(extractor, dataset, target, dtype=dtype.value)
-    found = f"{len(dataset):,} images, {extractor.width:,} features each"
+    what = "images" if extractor.reads_images else "samples"
+    found = f"{len(dataset):,} {what}, {extractor.width:,} features each"
     out.print(f"wrote {target}: {found}", soft_wrap=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zerokin.commands.arguments import Data, Semantics, SplitName, out
+from zerokin.commands.arguments import Data, Features, Semantics, SplitName, out
 from zerokin.commands.usage import going_on_from
 from zerokin.compute.processes import current
 from zerokin.files import refuse_other_folder, refuse_unwritable, replacing
@@ -33,6 +33,7 @@ def train(
         Path | None, typer.Option(help="YAML file: settings of the network, and its recipe")
     ] = None,
     split: SplitName = None,
+    features: Features = None,
     semantics: Semantics = None,
     fold: Annotated[
         int | None, typer.Option(help="leave out this validation fold's classes")
@@ -52,7 +53,7 @@ def train(
     stop_after: StopAfter = None,
     compact: Compact = False,
 ) -> None:
-    """Train a feature network on images of seen classes; called again, it goes on.
+    """Train a feature network on images, or ready features, of seen classes; it goes on.
 
     OUT/model is for `zerokin extract --model`, OUT/training holds the checkpoint and the log.
     """
@@ -67,7 +68,7 @@ def train(
     plan = read_network(config)
     learner = plan.learner(seed, device)
     taught_by = None if teacher is None else FeatureLearner.load(teacher, device=device)
-    dataset = load_dataset(data, split=split, semantics=semantics)
+    dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     held_out = fold is not None and not validate
     if held_out:
         dataset = dataset.fold(fold, test_seen=0.0)  # type: ignore[arg-type]
@@ -94,6 +95,7 @@ def ablation(
     data: Data,
     folder: Annotated[Path, typer.Option("--out", help="for checkpoints, features and tables")],
     split: SplitName = None,
+    features: Features = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     jobs: Annotated[int, typer.Option(help="processes that choose and measure")] = 1,
     row: Annotated[
@@ -109,7 +111,7 @@ def ablation(
     stop_after: StopAfter = None,
     compact: Compact = False,
 ) -> None:
-    """Train networks from images and show what every component of the method brings."""
+    """Train networks from images or ready features, and show what every component brings."""
     from zerokin.benchmark.ablation import run_ablation
     from zerokin.benchmark.ablation.config import read_config
     from zerokin.data import load_dataset
@@ -139,6 +141,7 @@ def ablation(
         plan,
         folder,
         split=split,
+        features=features,
         device=device,
         jobs=jobs,
         validation_only=validation,
@@ -166,7 +169,7 @@ def ablation(
     drawn = [table.with_suffix(".png")]
     alone = any(len(one.networks) == 1 for one in plan.rows)
     if plan.setting == "zero-shot" and alone and not validation:
-        drawn.append(_draw_planes(load_dataset(data, split=split), plan, folder))
+        drawn.append(_draw_planes(load_dataset(data, split=split, features=features), plan, folder))
     out.print(f"drew {', '.join(map(str, drawn))}", soft_wrap=True)
 
 

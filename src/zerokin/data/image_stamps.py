@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,22 @@ from zerokin.data.images import Images
 Stamps = NDArray[np.int64]
 """(N, 2): bytes and nanoseconds of the last modification of each image's file; -1 if unknown."""
 
+
+class HasFiles(Protocol):
+    """Samples that may each lie in a file."""
+
+    def __len__(self) -> int:
+        """N."""
+
+    def file(self, index: int) -> Path | None:
+        """Return the file or archive that holds a sample; None if there is none."""
+
+
 MOST_READ = 5_000
 """Images that are read, at most, to tell a copy from another image."""
 
 
-def image_stamps(images: Images) -> Stamps:
+def image_stamps(images: HasFiles) -> Stamps:
     """Return the stamps of images: of its file for each, of its archive if it lies in one."""
     known: dict[Path, tuple[int, int]] = {}
     found = np.full((len(images), 2), -1, dtype=np.int64)

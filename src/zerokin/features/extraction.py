@@ -25,8 +25,10 @@ from zerokin.data.native_writer import FeatureWriter, differences
 from zerokin.data.readers.xlsa17_writer import refuse_unwritable, write_xlsa17
 from zerokin.errors import InvalidInput, ZerokinError, did_you_mean
 from zerokin.features.extractor import AnyNetwork, Extractor
-from zerokin.features.input.sources import open_source
-from zerokin.features.reading import View, read_images
+from zerokin.features.input.feature_rows import FeatureRows
+from zerokin.features.input.sources import Source, open_source
+from zerokin.features.reading import View, read_images, reading_parts
+from zerokin.features.ready_features import open_features
 from zerokin.features.shared_extraction import ImageRange, write_together
 from zerokin.files import replacing_folder
 from zerokin.progress import track
@@ -56,7 +58,7 @@ def extract_features(
         A `FeatureLearner`, a network, a backbone, or an `Extractor`, which also knows the
         resize mode and the source of the weights.
     dataset
-        Images.
+        Images; or ready features, for a network that reads such.
     path
         The file, ``.safetensors``.
     view
@@ -89,6 +91,8 @@ def extract_features(
         return NativeFeatures(path)
     with FeatureWriter(path) as writer:
         plan = _plan(extractor, dataset, dtype, quiet=quiet)
+        if isinstance(plan.images, FeatureRows):
+            plan.images.refuse_unnamed()
         if former is not None:
             if plan.is_done_by(former):
                 _say(f"{path} is there already, of the same recipe", quiet=quiet)
@@ -162,7 +166,7 @@ class ExtractionPlan:
     """What is to be extracted, from what, and how."""
 
     extractor: Extractor
-    images: Images
+    images: Images | FeatureRows
     digests: NDArray[np.uint8]
     stamps: Stamps
     layout: Layout
@@ -187,14 +191,19 @@ def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) ->
     if dtype not in DTYPES:
         hint = did_you_mean(dtype, DTYPES)
         raise InvalidInput(f"unknown dtype {dtype!r}{hint} (known: {', '.join(DTYPES)})")
-    images = dataset.images
+    images = dataset.images if extractor.reads_images else FeatureRows(dataset)
     if not len(images):
         raise InvalidInput(f"{dataset.provenance.source} has no images to extract features of")
     names_bytes = len(joined_names(images.names))
     # Before they are read: of one that changes meanwhile, the time is another afterwards.
     stamps = image_stamps(images)
     processes = current()
-    own = ImageRange(images, processes.share(len(images)))
+    if isinstance(images, Images):
+        own: Images | FeatureRows = ImageRange(images, processes.share(len(images)))
+    elif processes.shared:
+        raise InvalidInput("ready features are read by one process: extract without torchrun")
+    else:
+        own = images
     digests = processes.gather(image_digests(own, quiet=quiet))
     recipe: dict[str, Any] = {
         **extractor.recipe(),
@@ -208,7 +217,7 @@ def _plan(extractor: Extractor, dataset: Dataset, dtype: str, *, quiet: bool) ->
     return ExtractionPlan(extractor, images, digests, stamps, layout)
 
 
-def image_digests(images: Images, *, quiet: bool = True) -> NDArray[np.uint8]:
+def image_digests(images: Images | FeatureRows, *, quiet: bool = True) -> NDArray[np.uint8]:
     """Return the SHA-256 of every image, (N, 32)."""
 
     def block(start: int) -> bytes:
@@ -237,14 +246,7 @@ def _write(plan: ExtractionPlan, writer: FeatureWriter, *, quiet: bool) -> None:
         _say(f"starting over, an earlier extraction differed: {begun.differences}", quiet=quiet)
     elif done:
         _say(f"going on after {done:,} of {len(names):,} images", quiet=quiet)
-    # Every image is needed once: none is worth keeping in memory.
-    source = open_source(
-        plan.images,
-        extractor.cache_size,
-        resize_mode=extractor.resize_mode,
-        device=extractor.device,
-        resident=False,
-    )
+    source = _opened(plan)
     try:
         for reading in read_images(
             extractor.network, source, extractor.view, first=done, quiet=quiet
@@ -259,6 +261,21 @@ def _write(plan: ExtractionPlan, writer: FeatureWriter, *, quiet: bool) -> None:
             f"{error}; {done:,} of {len(names):,} images are done and kept: call again to go on"
         ) from error
     writer.finish()
+
+
+def _opened(plan: ExtractionPlan) -> Source:
+    extractor = plan.extractor
+    if isinstance(plan.images, FeatureRows):
+        backbone = reading_parts(extractor.network)[0]
+        return open_features(plan.images.features, backbone, extractor.device)
+    # Every image is needed once: none is worth keeping in memory.
+    return open_source(
+        plan.images,
+        extractor.cache_size,
+        resize_mode=extractor.resize_mode,
+        device=extractor.device,
+        resident=False,
+    )
 
 
 def _stored(values: NDArray[np.float32], layout: Layout, names: Any) -> NDArray[np.floating]:

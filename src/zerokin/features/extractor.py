@@ -1,4 +1,4 @@
-"""A network together with how images are shown to it: all that their features depend on."""
+"""A network together with how samples are shown to it: all that their features depend on."""
 
 from __future__ import annotations
 
@@ -90,16 +90,19 @@ class Extractor:
         return next(self.network.parameters()).device
 
     @property
+    def reads_images(self) -> bool:
+        """Whether the network reads images, and not ready features."""
+        return reading_parts(self.network)[0].reads_images
+
+    @property
     def width(self) -> int:
         """Length d_f of the features; of regions, of all of them together."""
         return reading_width(self.network, self.view.regions)
 
     def recipe(self) -> dict[str, Any]:
         """Say in plain words and numbers what the features depend on, the images aside."""
-        backbone, seed = reading_parts(self.network)[0], self.view.tta_crop_seed
-        name = backbone.name
-        preset, pooling = preset_of(name), getattr(backbone, "pooling", None)
-        own_pooling = pooling is None or (preset is not None and pooling == preset.pooling)
+        name = reading_parts(self.network)[0].name
+        preset = preset_of(name)
         # Of ImageNet-1k nothing is said: files of earlier versions stay those of the same recipe.
         apart = preset is not None and preset.weights != "packaged" and self.weights != "random"
         return {
@@ -109,22 +112,31 @@ class Extractor:
             "weights": self.weights,
             **({"pretraining": preset.pretraining} if preset is not None and apart else {}),
             "network_sha256": network_sha256(self.network),
-            "resize_mode": self.resize_mode,
-            "cache_size": self.cache_size,
-            "image_size": self.view.image_size,
-            **({} if own_pooling else {"pooling": pooling}),
-            "zoom": float(self.view.zoom),
-            "tta_flip": self.view.tta_flip,
-            "tta_crops": self.view.tta_crops,
-            # Where there is none, files of earlier versions stay those of the same recipe.
-            **({} if seed is None else {"tta_crop_seed": seed}),
-            **({"regions": self.view.regions} if self.view.regions else {}),
+            **(self._shown() if self.reads_images else {}),
             # The last digits may depend on these.
             "batch_size": self.view.batch_size,
             "device": self.device.type,
             "precision": str(reading_precision(self.device, self.view.precision)).removeprefix(
                 "torch."
             ),
+        }
+
+    def _shown(self) -> dict[str, Any]:
+        """Say how images are shown, and what of a transformer becomes features."""
+        view, backbone = self.view, reading_parts(self.network)[0]
+        preset, pooling = preset_of(backbone.name), getattr(backbone, "pooling", None)
+        own_pooling = pooling is None or (preset is not None and pooling == preset.pooling)
+        return {
+            "resize_mode": self.resize_mode,
+            "cache_size": self.cache_size,
+            "image_size": view.image_size,
+            **({} if own_pooling else {"pooling": pooling}),
+            "zoom": float(view.zoom),
+            "tta_flip": view.tta_flip,
+            "tta_crops": view.tta_crops,
+            # Where there is none, files of earlier versions stay those of the same recipe.
+            **({} if view.tta_crop_seed is None else {"tta_crop_seed": view.tta_crop_seed}),
+            **({"regions": view.regions} if view.regions else {}),
         }
 
 
@@ -186,6 +198,16 @@ def open_extractor(
             )
         network = FeatureLearner.load(model, device=place)
         network.network_.to(place)
+        if not network.network_.backbone.reads_images:
+            _refuse_shown(
+                image_size=image_size,
+                resize_mode=resize_mode,
+                zoom=zoom,
+                tta_flip=tta_flip,
+                tta_crops=tta_crops,
+                tta_crop_seed=tta_crop_seed,
+                regions=regions or None,
+            )
     else:
         if backbone is None and weights is not None:
             backbone = preset_fitting(weights)
@@ -211,6 +233,15 @@ def open_extractor(
         regions=regions,
     )
     return Extractor.from_network(network, view=view, resize_mode=resize_mode, weights=source)
+
+
+def _refuse_shown(**given: object) -> None:
+    """Refuse to show ready features in any other way than as they are."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidInput(
+                f"{name} is for images, and this model reads ready features: leave it out"
+            )
 
 
 def own_view(network: AnyNetwork) -> View:
@@ -271,5 +302,6 @@ def _check_view(view: View, network: AnyNetwork) -> None:
         check_arguments({"tta_crop_seed": SEED}, tta_crop_seed=view.tta_crop_seed)
         if not view.tta_crops:
             raise InvalidInput("tta_crop_seed draws random crops: say how many with tta_crops")
-    if not 1 <= view.zoom < view.image_size:
+    read = network.network_ if isinstance(network, FeatureLearner) else network
+    if reading_parts(read)[0].reads_images and not 1 <= view.zoom < view.image_size:
         raise InvalidInput(f"zoom must be at least 1 (the whole image): got {view.zoom}")

@@ -1,4 +1,4 @@
-"""`FeatureLearner`: the paper's second component, transferable features from images."""
+"""`FeatureLearner`: the paper's second component, transferable features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zerokin.data.dataset import Dataset
 from zerokin.data.images import Images
 from zerokin.declared import unknown_entry
 from zerokin.errors import InvalidInput, shown
-from zerokin.features.input.sources import ImageSource, open_source
+from zerokin.features.input.sources import Source, open_source
 from zerokin.features.network_settings import Mode, NetworkSettings
 from zerokin.features.networks import (
     FeatureNetwork,
@@ -29,6 +29,13 @@ from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import Head
 from zerokin.features.networks.presets import expand_preset
 from zerokin.features.reading import View, read_all
+from zerokin.features.ready_features import (
+    backbone_options,
+    learn_scaling,
+    open_features,
+    reads_images,
+    refuse_other_inputs,
+)
 from zerokin.features.serialization import read_features, write_features
 from zerokin.features.start_weights import StartWeights
 from zerokin.features.training.distillation import check_teacher
@@ -37,6 +44,7 @@ from zerokin.features.training.fingerprint import RANDOM, weights_digest
 from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Targets
+from zerokin.features.training.vector_batches import check_fits
 from zerokin.features.validation import unseen_accuracy
 from zerokin.hierarchy import ClassHierarchy
 from zerokin.hierarchy.alignment import aligned_hierarchy
@@ -46,6 +54,8 @@ from zerokin.parameters import DEVICE, InstanceOf, Optional, Ranges, check_argum
 
 class FeatureLearner:
     """Learn features of images that serve classes without images, too.
+
+    With the backbone ``"adapter"`` or ``"mlp"`` it learns from ready features in their place.
 
     Parameters
     ----------
@@ -105,6 +115,7 @@ class FeatureLearner:
         self.settings = NetworkSettings(**settings)
         self.recipe = recipe or Recipe()
         self.recipe.check_mode(mode)
+        check_fits(self.recipe, self.settings.backbone)
         chosen_device(device)  # refuses what cannot be had; which GPU is asked again when needed
         self.device = device
 
@@ -113,7 +124,7 @@ class FeatureLearner:
         dataset: Dataset,
         *,
         hierarchy: ClassHierarchy | None = None,
-        source: ImageSource | None = None,
+        source: Source | None = None,
         folder: str | os.PathLike[str] | None = None,
         validation_fold: int | None = None,
         patience: int | None = None,
@@ -126,11 +137,11 @@ class FeatureLearner:
         Parameters
         ----------
         dataset
-            Images.
+            Images; for a backbone that reads them, features.
         hierarchy
             Superclasses over its classes; by default they are clustered from the semantics.
         source
-            All images of the data set, opened before; by default they are opened now.
+            All samples of the data set, opened before; by default they are opened now.
         folder
             For checkpoints and the log: an interrupted `fit` called again goes on from there.
         validation_fold
@@ -152,6 +163,8 @@ class FeatureLearner:
             raise InvalidInput(
                 "patience= needs validation_fold=: nothing else may tell when to stop"
             )
+        if source is None or not reads_images(self.settings):
+            refuse_other_inputs(self.settings, dataset)
         taught_by = None
         if teacher is not None:
             teacher._check_fitted("the teacher")
@@ -162,7 +175,7 @@ class FeatureLearner:
         self.check_episodes(dataset)
         if self.recipe.epochs == 0:
             return self
-        source = source or self._open(dataset.images, quiet=quiet)
+        source = source or self.open(dataset, quiet=quiet)
         start = StartWeights(self.network_.backbone, self.settings.start_interpolation)
         origin, validate = weights_digest(self.network_), None
         if self.settings.weights is None:
@@ -201,6 +214,8 @@ class FeatureLearner:
     def prepare(self, dataset: Dataset, hierarchy: ClassHierarchy | None = None) -> FeatureLearner:
         """Make the network for a data set without training it."""
         settings = self.settings
+        if not reads_images(settings):
+            refuse_other_inputs(settings, dataset)
         if hierarchy is not None:
             beside = f"{dataset.split_name} of {dataset.name}"
             hierarchy = aligned_hierarchy(hierarchy, dataset.classes.names, beside=beside)
@@ -208,23 +223,29 @@ class FeatureLearner:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.recipe.seed)
             backbone = create_backbone(
-                settings.backbone, weights=settings.weights, **settings.options
+                settings.backbone,
+                weights=settings.weights,
+                **backbone_options(settings, dataset),
             )
+            if settings.weights is None:
+                learn_scaling(backbone, dataset)
             head = self._head(backbone, dataset)
         self.network_ = FeatureNetwork(backbone, head).to(self.torch_device)
         self.history_, self.classes_ = [], _seen_names(dataset)
         return self
 
     def transform(
-        self, images: Images | ImageSource | NDArray[np.uint8], *, quiet: bool = True
+        self, images: Images | Source | NDArray[Any], *, quiet: bool = True
     ) -> NDArray[np.float32]:
         """Return the features of images, (N, d_f).
+
+        A network over ready features takes these, (N, d_in).
 
         In mode end-to-end a row holds the features and then the estimated semantics, each of unit
         length.
         """
         self._check_fitted()
-        if not isinstance(images, ImageSource):
+        if not isinstance(images, Source):
             images = self._open(images, quiet=quiet)
         return read_all(self.network_, images, self.view, quiet=quiet)
 
@@ -251,6 +272,8 @@ class FeatureLearner:
     def view(self) -> View:
         """How images are shown to read features off them."""
         self._check_fitted()
+        if not reads_images(self.settings):
+            return View(image_size=1, tta_flip=False)  # there is nothing to show in several ways
         side = self.settings.image_size or self.network_.backbone.input_size
         settings = self.settings
         return View(
@@ -276,6 +299,7 @@ class FeatureLearner:
 
     def _head(self, backbone: Backbone, dataset: Dataset) -> Head:
         settings, tree = self.settings, self.hierarchy_
+        maps = settings.attribute_maps and backbone.reads_images
         if self.recipe.episode_way is not None:
             return PrototypicalHead(
                 backbone.d_f, self.recipe.episode_way, self.recipe.episode_shots
@@ -288,7 +312,7 @@ class FeatureLearner:
                 [tree.prototypes(layer) for layer in layers],  # type: ignore[union-attr]
                 scale=settings.scale,
                 centered=settings.centered,
-                map_channels=backbone.channels if settings.attribute_maps else None,
+                map_channels=backbone.channels if maps else None,
                 reconstruction=self.recipe.reconstruction > 0,
                 image_hidden=settings.image_hidden,
                 chained=settings.chained,
@@ -316,12 +340,20 @@ class FeatureLearner:
             layers=np.stack(columns, axis=1) if columns else np.zeros((len(labels), 0), np.int64),
         )
 
-    def _open(self, images: Images | NDArray[np.uint8], *, quiet: bool) -> ImageSource:
+    def open(self, dataset: Dataset, *, quiet: bool = True) -> Source:
+        """Return all images of a data set, or its features, as the network reads them."""
+        inputs = dataset.images if reads_images(self.settings) else dataset.features
+        return self._open(inputs, quiet=quiet)
+
+    def _open(self, inputs: Images | NDArray[Any], *, quiet: bool) -> Source:
+        device = next(self.network_.parameters()).device
+        if not reads_images(self.settings):
+            return open_features(inputs, self.network_.backbone, device)
         return open_source(
-            images,
+            inputs,
             self.cache_size,
             resize_mode=self.settings.resize_mode,
-            device=next(self.network_.parameters()).device,
+            device=device,
             quiet=quiet,
         )
 

@@ -14,6 +14,7 @@ from zerokin.features.feature_learner import FeatureLearner
 from zerokin.features.network_settings import NetworkSettings
 from zerokin.features.networks.presets import expand_preset
 from zerokin.features.training.recipe import Recipe
+from zerokin.features.training.vector_batches import check_fits
 from zerokin.files import existing
 from zerokin.parameters import NamedValues, check_arguments
 
@@ -35,6 +36,7 @@ class NetworkFile(NetworkSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.recipe.check_mode(self.mode)
+        check_fits(self.recipe, self.backbone)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
 
     from zerokin.data.images import Images
-    from zerokin.features.input.sources import ImageSource
+    from zerokin.features.input.sources import Source
 
 MOST = 16
 """Networks that may stand side by side."""
@@ -71,7 +71,7 @@ class NetworkEnsemble:
         return self.members[0].torch_device
 
     def transform(
-        self, images: Images | ImageSource | NDArray[np.uint8], *, quiet: bool = True
+        self, images: Images | Source | NDArray[Any], *, quiet: bool = True
     ) -> NDArray[np.float32]:
         """Return the features of images (N, d_f), d_f being the sum of the networks' own."""
         return join_features([one.transform(images, quiet=quiet) for one in self.members])

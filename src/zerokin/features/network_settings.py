@@ -11,6 +11,7 @@ from zerokin.data.resizing import ResizeMode
 from zerokin.declared import Declared, Flag, Share
 from zerokin.errors import InvalidInput
 from zerokin.features.networks.backbones import check_backbone
+from zerokin.features.networks.vector_backbones import VECTOR
 from zerokin.features.reading import MOST_CROPS, Precision
 from zerokin.hierarchy.from_dataset import Grouping
 from zerokin.parameters import SEED, SIDE, Integer, NamedValues, Real, Text
@@ -52,7 +53,7 @@ class NetworkSettings(Declared):
     hidden, input_scaling, auxiliary_heads
         Of `HierarchyHead`, and of a `SemanticHead` that is ``chained``.
     scale, centered, attribute_maps, image_hidden, chained
-        Of `SemanticHead`.
+        Of `SemanticHead`. Over ready features there are no maps.
     image_size
         Side of the square images that features are read off, in pixels; None for the backbone's
         own.
@@ -111,6 +112,18 @@ class NetworkSettings(Declared):
         if self.tta_crop_seed is not None and not self.tta_crops:
             raise InvalidInput("tta_crop_seed draws random crops: say how many with tta_crops")
         check_backbone(self.backbone, self.weights)
+        if self.backbone in VECTOR:
+            self._check_vectors()
+
+    def _check_vectors(self) -> None:
+        """Refuse what only images have."""
+        for name in ("image_size", "cache_size", "resize_mode", "tta_crops"):
+            value, usual = (getattr(owner, name) for owner in (self, NetworkSettings))
+            if value != usual:
+                raise InvalidInput(
+                    f"{name} {value} is for images, and {self.backbone} reads ready features: "
+                    "leave it out"
+                )
 
     @property
     def has_superclasses(self) -> bool:

@@ -24,7 +24,7 @@ from zerokin.features.input.augmentation import (
     make_transform,
 )
 from zerokin.features.input.random_crops import draw_random_crops
-from zerokin.features.input.sources import ImageSource, Rows
+from zerokin.features.input.sources import Rows, Source
 from zerokin.features.networks.backbone import Backbone
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
@@ -75,7 +75,7 @@ class Reading(NamedTuple):
 
 def read_images(
     network: FeatureNetwork | Backbone,
-    source: ImageSource,
+    source: Source,
     view: View,
     *,
     first: int = 0,
@@ -107,7 +107,7 @@ def read_images(
 
 
 def read_all(
-    network: FeatureNetwork | Backbone, source: ImageSource, view: View, *, quiet: bool = True
+    network: FeatureNetwork | Backbone, source: Source, view: View, *, quiet: bool = True
 ) -> NDArray[np.float32]:
     """Return what a network reads off all images as one matrix, a row each.
 
@@ -161,6 +161,8 @@ def reading_precision(device: torch.device, precision: Precision | None = None) 
 
 def _read(network: FeatureNetwork | Backbone, images: Tensor, view: View) -> Reading:
     backbone, head = reading_parts(network)
+    if not backbone.reads_images:
+        return _estimated(backbone, head, images, 0, torch.float32)
     precision = reading_precision(images.device, view.precision)
     if images.device.type != "cpu":
         views = [

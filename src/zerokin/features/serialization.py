@@ -23,6 +23,7 @@ from zerokin.features.networks import (
     save_weights,
 )
 from zerokin.features.networks.network import Head
+from zerokin.features.networks.vector_backbones import input_options
 from zerokin.features.networks.weight_files import load_weights
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch
@@ -55,11 +56,12 @@ def write_features(
     folder = Path(folder)
     refuse_other_folder(folder, CONFIG, "features")
     settings = asdict(learner.settings)
+    read = input_options(learner.network_.backbone)
     config = {
         "format": FORMAT,
         "version": VERSION,
         "written_by": f"zerokin {__version__}",
-        "settings": {**settings, "options": dict(learner.settings.options)},
+        "settings": {**settings, "options": {**learner.settings.options, **read}},
         "recipe": learner.recipe.as_dict(),
         "head": _described(learner.network_.head),
         "has_hierarchy": learner.hierarchy_ is not None,

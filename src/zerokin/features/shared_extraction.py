@@ -79,6 +79,7 @@ def part_file(path: Path, rank: int, size: int) -> Path:
 
 
 def _part(plan: ExtractionPlan, rows: slice) -> ExtractionPlan:
+    assert isinstance(plan.images, Images)  # ready features were refused before
     images, digests = ImageRange(plan.images, rows), plan.digests[rows]
     # Of how many processes it is does not matter to a part, but of which images does.
     digest = joint_sha256(images.names, [row.tobytes() for row in digests])

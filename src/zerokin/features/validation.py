@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from zerokin.data.dataset import Dataset
-from zerokin.features.input.sources import ImageSource
+from zerokin.features.input.sources import Source
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
 from zerokin.features.reading import Reading, View, read_all, read_images
@@ -17,9 +17,7 @@ from zerokin.features.scaler import unit_length
 RIDGE = 1.0
 
 
-def unseen_accuracy(
-    network: FeatureNetwork, fold: Dataset, source: ImageSource, view: View
-) -> float:
+def unseen_accuracy(network: FeatureNetwork, fold: Dataset, source: Source, view: View) -> float:
     """Return per-class top-1, %, on the unseen classes of a validation fold.
 
     A network with a semantic head names them itself. The features of others are centered, scaled

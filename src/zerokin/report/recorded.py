@@ -97,26 +97,28 @@ def entry_table(entry: Entry, catalog: Catalog, records: Records, *, reported: b
 def _own_lines(entry: Entry, catalog: Catalog, records: Records) -> Iterator[list[str]]:
     runs = [catalog.runs[name] for name in entry.runs]
     recorded = [run for run in runs if run.name in records]
+    # Said in every line unless it is the same of all, as the title then says.
+    featured = bool(entry.reported) or len({run.features for run in runs}) > 1
     if entry.together and recorded:
         pooled = [row for run in recorded for row in records[run.name].rows]
-        yield from _lines(entry, recorded[0], pooled, _source(recorded))
+        yield from _lines(entry, recorded[0], pooled, _source(recorded), featured)
     elif not entry.together:
         for run in recorded:
             shown = entry.only.get(run.name)
             rows = [row for row in records[run.name].rows if not shown or row["method"] in shown]
-            yield from _lines(entry, run, rows, _source([run]))
+            yield from _lines(entry, run, rows, _source([run]), featured)
     for run in runs:
         if run.name not in records and run.recordable:
             cells = [NOT_MEASURED if _is_about(column, run) else "" for column in entry.columns]
             yield [run.title, *cells, f"needs {run.needs}"]
 
 
-def _lines(entry: Entry, run: Run, rows: Rows, source: str) -> Iterator[list[str]]:
+def _lines(entry: Entry, run: Run, rows: Rows, source: str, featured: bool) -> Iterator[list[str]]:
     """Return a line per method, or one for the whole run."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(run.title if entry.by_run else str(row["method"]), []).append(row)
-    read = f" ({run.features})" if run.features and entry.reported else ""
+    read = f" ({run.features})" if run.features and featured else ""
     for name, group in groups.items():
         cells = [_cell(column, group) if _is_about(column, run) else "" for column in entry.columns]
         if any(cells):

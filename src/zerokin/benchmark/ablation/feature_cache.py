@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from zerokin.aliases import NETWORK, RECIPE, renamed
@@ -17,7 +18,8 @@ from zerokin.compute.processes import current
 from zerokin.data.dataset import Dataset
 from zerokin.errors import InvalidInput
 from zerokin.features.feature_learner import FeatureLearner
-from zerokin.features.input.sources import ImageSource, open_source
+from zerokin.features.input.feature_source import FeatureSource
+from zerokin.features.input.sources import Source, open_source
 from zerokin.features.network_config import NetworkPlan
 from zerokin.features.scaler import unit_length
 from zerokin.files import replacing
@@ -35,7 +37,7 @@ class Readings:
     Parameters
     ----------
     dataset
-        Images, with validation folds.
+        Images or ready features, with validation folds.
     cache_size
         Side of the images in memory. They are decoded when the first network needs them: not
         at all where everything was read before.
@@ -68,9 +70,12 @@ class Readings:
         self.device, self.quiet = device, quiet
 
     @cached_property
-    def source(self) -> ImageSource:
-        """All images, opened."""
+    def source(self) -> Source:
+        """All images, opened; or the data set's ready features."""
         where = chosen_device(self.device)
+        if self.dataset.kind == "features":
+            self.dataset.refuse_not_finite(self._used(self.dataset))
+            return FeatureSource(self.dataset.features, torch.device(where))
         return open_source(self.dataset.images, self.cache_size, device=where, quiet=self.quiet)
 
     def fold(self, plan: NetworkPlan, number: int, seed: int) -> Path:

@@ -11,6 +11,7 @@ from zerokin.benchmark.ablation.config import AblationConfig, RowPlan
 from zerokin.benchmark.ablation.feature_cache import Files, Readings, joined_readings
 from zerokin.benchmark.ablation.methods import ZERO_SHOT
 from zerokin.benchmark.ablation.zero_shot import (
+    refuse_inputs_of_others,
     refuse_unfilled_episodes,
     refuse_without_semantics,
 )
@@ -39,6 +40,7 @@ def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) ->
             f"{dataset.name} has {len(dataset.split.folds)} validation folds: a few-shot ablation "
             "needs exactly one, as mini-ImageNet has"
         )
+    refuse_inputs_of_others(dataset, config)
     refuse_unfilled_episodes([dataset.fold(1, test_seen=0.0)], config)
     zero_shot = [row for row in config.rows if row.method in ZERO_SHOT]
     for row in zero_shot:
@@ -100,10 +102,11 @@ def measure(
     *,
     validation_only: bool,
     tune: bool,
+    features: str | None = None,
 ) -> Results:
     """Choose on validation classes, then measure on episodes of test classes; for every seed."""
     results: Results = []
-    whole = load_dataset(data, split=split, semantics=row.semantics)
+    whole = load_dataset(data, split=split, features=features, semantics=row.semantics)
     for part in [key for key in files[0] if key[0] == "seed"]:
         of_queries, of_shots = files[: len(row.networks)], files[len(row.networks) :]
         dataset = whole.with_inputs(joined_readings(of_queries, part))

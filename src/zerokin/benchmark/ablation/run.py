@@ -35,6 +35,7 @@ def run_ablation(
     folder: str | PathLike[str],
     *,
     split: str | None = None,
+    features: str | None = None,
     device: str | None = None,
     jobs: int = 1,
     validation_only: bool = False,
@@ -53,8 +54,8 @@ def run_ablation(
 
     Parameters
     ----------
-    data, split
-        As for `zerokin.load_dataset`: images, with validation folds.
+    data, split, features
+        As for `zerokin.load_dataset`: images or ready features, with validation folds.
     config
         What to train and measure.
     folder
@@ -77,7 +78,7 @@ def run_ablation(
         Show no progress.
     """
     way = few_shot if config.setting == "few-shot" else zero_shot
-    dataset = load_dataset(data, split=split)
+    dataset = load_dataset(data, split=split, features=features)
     way.check(dataset, config, validation_only=validation_only)
     readings = Readings(
         dataset,
@@ -89,7 +90,15 @@ def run_ablation(
         quiet=quiet,
     )
     train = partial(way.train, readings, config, validation_only=validation_only)
-    measure = partial(way.measure, data, split, config, validation_only=validation_only, tune=tune)
+    measure = partial(
+        way.measure,
+        data,
+        split,
+        config,
+        validation_only=validation_only,
+        tune=tune,
+        features=features,
+    )
     measured = MeasuredRows(
         Path(folder),
         config,

@@ -14,6 +14,7 @@ from zerokin.data.dataset import Dataset
 from zerokin.data.load import load_dataset
 from zerokin.errors import InvalidInput, ZerokinWarning
 from zerokin.features.network_config import NetworkPlan
+from zerokin.features.ready_features import refuse_other_inputs
 from zerokin.selection.class_fold_search import ClassFoldSearch, refuse_without_folds
 from zerokin.selection.staged_search import Goal
 
@@ -24,6 +25,7 @@ GOALS: tuple[Goal, ...] = ("pure", "generalized")
 def check(dataset: Dataset, config: AblationConfig, *, validation_only: bool) -> None:
     """Refuse data that could not be measured once networks are trained."""
     refuse_without_folds(dataset)
+    refuse_inputs_of_others(dataset, config)
     numbers = range(1, len(dataset.split.folds) + 1)
     refuse_unfilled_episodes((dataset.fold(k, seed=config.seeds[0]) for k in numbers), config)
     for row in config.rows:
@@ -47,6 +49,15 @@ def measured_settings(dataset: Dataset) -> tuple[Setting, ...]:
     """
     unseen: Setting = "standard" if dataset.split_name == "standard" else "pure"
     return (unseen, "generalized") if len(dataset.split.test_seen) else (unseen,)
+
+
+def refuse_inputs_of_others(dataset: Dataset, config: AblationConfig) -> None:
+    """Refuse networks that read images where there are features, and the other way round."""
+    for name in dict.fromkeys(name for row in config.rows for name in row.all_networks):
+        try:
+            refuse_other_inputs(config.network(name).learner(None, None).settings, dataset)
+        except InvalidInput as error:
+            raise InvalidInput(f"network {name}: {error}") from error
 
 
 def refuse_unfilled_episodes(trained_on: Iterable[Dataset], config: AblationConfig) -> None:
@@ -89,9 +100,10 @@ def measure(
     *,
     validation_only: bool,
     tune: bool,
+    features: str | None = None,
 ) -> list[dict[str, Any]]:
     """Choose on the folds and measure every seed in `measured_settings`; or only what folds say."""
-    dataset = load_dataset(data, split=split, semantics=row.semantics)
+    dataset = load_dataset(data, split=split, features=features, semantics=row.semantics)
     last = config.network(row.networks[-1])
     method = method_for(row.method, centered=last.learner(None, None).settings.centered)
     if not tune:

@@ -26,8 +26,37 @@ AHEAD = 4
 CHUNK = 64
 
 
-class ImageSource(ABC):
-    """N square images as bytes, a batch at a time.
+class Source(ABC):
+    """N samples, a batch at a time: images, or ready features.
+
+    Parameters
+    ----------
+    device
+        Where batches are put.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """N."""
+
+    @abstractmethod
+    def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
+        """Yield the samples of each array of rows, on the device."""
+
+    def batch(self, rows: Rows) -> Tensor:
+        """Return the samples of some rows."""
+        return next(iter(self.batches([rows])))
+
+    def select(self, rows: Rows) -> Source:
+        """Return a source of some of the samples, in the given order."""
+        return SelectedSource(self, rows)
+
+
+class ImageSource(Source):
+    """N square images as bytes: batches are uint8 (B, 3, side, side).
 
     Parameters
     ----------
@@ -38,24 +67,8 @@ class ImageSource(ABC):
     """
 
     def __init__(self, side: int, device: torch.device) -> None:
+        super().__init__(device)
         self.side = side
-        self.device = device
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """N."""
-
-    @abstractmethod
-    def batches(self, rows: Iterable[Rows]) -> Iterator[Tensor]:
-        """Yield the images of each array of rows: uint8 (B, 3, side, side) on the device."""
-
-    def batch(self, rows: Rows) -> Tensor:
-        """Return the images of some rows."""
-        return next(iter(self.batches([rows])))
-
-    def select(self, rows: Rows) -> ImageSource:
-        """Return a source of some of the images, in the given order."""
-        return SelectedSource(self, rows)
 
 
 class ResidentSource(ImageSource):
@@ -115,11 +128,11 @@ class StreamedSource(ImageSource):
         return to_device(pixels, self.device)
 
 
-class SelectedSource(ImageSource):
-    """Some images of another source."""
+class SelectedSource(Source):
+    """Some samples of another source."""
 
-    def __init__(self, whole: ImageSource, chosen: Rows) -> None:
-        super().__init__(whole.side, whole.device)
+    def __init__(self, whole: Source, chosen: Rows) -> None:
+        super().__init__(whole.device)
         self.whole = whole
         self.chosen = np.asarray(chosen, dtype=np.int64)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -63,17 +63,20 @@ class Backbone(nn.Module):
     input_size
         Side of the images that the model is meant for, in pixels.
     normalization
-        What the model expects of its input.
+        What the model expects of images; None if it reads something else.
     flatten
         Features are the maps themselves, flattened, instead of their averages.
 
     Attributes
     ----------
+    reads_images : bool
+        False of backbones that read ready features.
     mixup_places : int
         Places at which samples can be mixed: the input, and those between blocks where the model
         is made of `Stages`.
     """
 
+    reads_images: ClassVar[bool] = True
     mean: Tensor
     std: Tensor
 
@@ -85,7 +88,7 @@ class Backbone(nn.Module):
         channels: int,
         d_f: int,
         input_size: int,
-        normalization: Normalization,
+        normalization: Normalization | None,
         flatten: bool = False,
     ) -> None:
         super().__init__()
@@ -93,8 +96,9 @@ class Backbone(nn.Module):
         self.channels, self.d_f, self.input_size = channels, d_f, input_size
         self.normalization, self.flatten = normalization, flatten
         # Not persistent: weight files hold weights, and these follow from the name.
-        for key, values in (("mean", normalization.mean), ("std", normalization.std)):
-            self.register_buffer(key, torch.tensor(values).view(1, 3, 1, 1), persistent=False)
+        for key in ("mean", "std") if normalization is not None else ():
+            values = torch.tensor(getattr(normalization, key)).view(1, 3, 1, 1)
+            self.register_buffer(key, values, persistent=False)
         self._range_known = False
         self.mixup_places = 1 + len(model.mixed_before) if isinstance(model, Stages) else 1
 

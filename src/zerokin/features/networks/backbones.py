@@ -16,6 +16,7 @@ from zerokin.features.networks.few_shot_backbones import FEW_SHOT
 from zerokin.features.networks.packaged_weights import PACKAGES, packaged_weights
 from zerokin.features.networks.presets import BEST_FIRST, PRESETS
 from zerokin.features.networks.timm_backbones import EFFICIENTNET_LITE, timm_backbone
+from zerokin.features.networks.vector_backbones import VECTOR, VectorBackbone
 from zerokin.features.networks.vgg_backbones import VGG, vgg
 from zerokin.features.networks.weight_files import load_weights, read_weights, unwrapped
 from zerokin.hub import cached_file, first_line
@@ -37,7 +38,8 @@ def create_backbone(
         One of `PRESETS`, with its image size and pooling;
         ``"small"`` for CPUs; ``"conv4"``, ``"resnet12"`` or ``"wrn28-10"`` for few-shot learning;
         ``"vgg16"`` (and 11,
-        13, 19, with ``_bn``), convolutions only; an image tower of open_clip, such as
+        13, 19, with ``_bn``), convolutions only; ``"adapter"`` or ``"mlp"`` over ready features,
+        whose width they have to know (``d_in``); an image tower of open_clip, such as
         ``"open_clip/ViT-B-16"``; otherwise any model of timm, such as ``"resnet50"`` or
         ``"tf_efficientnet_lite0"``.
     weights
@@ -49,7 +51,8 @@ def create_backbone(
         Side of the images; by default what the model was made for. Convolutional models read any.
     options
         Passed on: ``width``, ``dropout`` and ``drop_block`` of resnet12, ``dropout`` of wrn28-10,
-        ``width`` and ``flatten`` of conv4, ``pooling`` of timm's transformers (``"cls"``,
+        ``width`` and ``flatten`` of conv4, ``d_in``, ``width``, ``depth``, ``dropout``, ``noise``
+        and ``scaling`` of adapter and mlp, ``pooling`` of timm's transformers (``"cls"``,
         ``"mean"``, ``"cls+mean"``, ``"cls2"``, ``"cls4"`` or ``"cls4+mean"``), and what a timm
         model takes, such as ``drop_path_rate``.
 
@@ -80,9 +83,19 @@ def create_backbone(
     architecture = name.partition(".")[0]
     if input_size is not None and architecture in (*FEW_SHOT, *VGG):
         options["input_size"] = input_size
+    if name in VECTOR:
+        if input_size is not None:
+            raise InvalidInput(f"{name} reads features, which have no size: leave out input_size")
+        if "d_in" not in options:
+            raise InvalidInput(
+                f"{name} has to know the width of the features that it reads: train it on a data "
+                "set of features (zerokin train), or give d_in"
+            )
     try:
         if name in FEW_SHOT:
             return _few_shot(name, weights, options)
+        if name in VECTOR:
+            return _vector(name, weights, options)
         if architecture in VGG:
             return _vgg(name, weights, options)
         return _timm(name, weights, input_size, options)
@@ -127,7 +140,7 @@ def check_backbone(name: str, weights: str | PathLike[str] | None) -> None:
     architecture = name.partition(".")[0]
     if name.startswith(OPEN_CLIP):
         check_clip(name)
-    elif name not in FEW_SHOT and architecture not in (*VGG, *PACKAGES):
+    elif name not in (*FEW_SHOT, *VECTOR) and architecture not in (*VGG, *PACKAGES):
         _check_timm(name)
     if weights == "packaged" and architecture not in PACKAGES:
         known = ", ".join(PACKAGES)
@@ -135,7 +148,7 @@ def check_backbone(name: str, weights: str | PathLike[str] | None) -> None:
             f"no packaged weights for {name!r} ({known} have some): give weights=None to start "
             f"from random ones, 'hub', or a weight file"
         )
-    if weights == "hub" and name in FEW_SHOT:
+    if weights == "hub" and name in (*FEW_SHOT, *VECTOR):
         raise InvalidInput(f"the hub has no weights for {name}: train it, or give a weight file")
 
 
@@ -143,6 +156,15 @@ def _few_shot(name: str, weights: str | PathLike[str] | None, options: dict[str,
     backbone: Backbone = FEW_SHOT[name](**options)
     if weights is not None:
         _load_file(backbone.model, weights, name=name)
+    return backbone
+
+
+def _vector(
+    name: str, weights: str | PathLike[str] | None, options: dict[str, Any]
+) -> VectorBackbone:
+    backbone = VECTOR[name](**options)
+    if weights is not None:
+        load_weights(backbone.model, _read(weights), name=name, source=weights)
     return backbone
 
 
@@ -236,7 +258,7 @@ def _check_timm(name: str) -> None:
 
     architecture, _, tag = name.partition(".")
     if not timm.is_model(architecture):
-        own = [*PRESETS, *FEW_SHOT]
+        own = [*PRESETS, *FEW_SHOT, *VECTOR]
         known = [*own, *VGG, *timm.list_models()]
         raise InvalidInput(
             f"unknown backbone {name!r}{did_you_mean(name, known)} "

@@ -11,6 +11,7 @@ from zerokin.data.resizing import ResizeMode
 from zerokin.features.networks.backbone import IMAGENET, Normalization
 from zerokin.features.networks.packaged_weights import is_packaged
 from zerokin.features.networks.timm_backbones import EFFICIENTNET_LITE, Pooling
+from zerokin.features.networks.vector_backbones import VECTOR
 from zerokin.hub import cached_file, own_file
 from zerokin.semantics.clip_models import CLIPS, OPEN_CLIP, WEIGHTS_FILE
 
@@ -219,6 +220,8 @@ def expand_preset(settings: Mapping[str, Any]) -> dict[str, Any]:
     'tf_efficientnet_lite1'
     """
     name = settings.get("backbone")
+    if isinstance(name, str) and name in VECTOR:  # nobody publishes weights of these
+        return {"weights": None, **settings}
     if not isinstance(name, str) or name not in PRESETS:
         return dict(settings)
     preset, given = PRESETS[name], dict(settings)

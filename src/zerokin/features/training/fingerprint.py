@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.errors import InvalidInput
-from zerokin.features.input.sources import ImageSource
+from zerokin.features.input.feature_source import features_digest
+from zerokin.features.input.sources import Source
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.training.recipe import LATER, Recipe
 from zerokin.features.training.records import Targets
@@ -21,7 +22,7 @@ RANDOM = "random "
 
 def fingerprint(
     network: FeatureNetwork,
-    source: ImageSource,
+    source: Source,
     targets: Targets,
     recipe: Recipe,
     origin: str | None,
@@ -40,6 +41,8 @@ def fingerprint(
             *(value.cpu().numpy() for value in network.head.buffers(recurse=False))
         ),
     }
+    if not network.backbone.reads_images:
+        described["features"] = features_digest(source)
     if teacher is not None:
         # All of it: its answers depend on the statistics of batch normalization, too.
         state = teacher.state_dict().values()

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from zerokin.errors import InvalidInput
-from zerokin.features.input.sources import ImageSource
+from zerokin.features.input.sources import Source
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.training.compilation import convolutions_measured
 from zerokin.features.training.display import TrainingDisplay
@@ -21,7 +21,7 @@ from zerokin.features.training.run import TrainingRun, Validate
 
 def train(
     network: FeatureNetwork,
-    source: ImageSource,
+    source: Source,
     targets: Targets,
     recipe: Recipe,
     *,

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from zerokin.compute.device import to_device
 from zerokin.errors import InvalidInput, ZerokinError
-from zerokin.features.input.sources import ImageSource, Rows
+from zerokin.features.input.sources import Rows, Source
 from zerokin.features.networks.mixup import neighbors
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.weight_files import read_weights, save_weights
@@ -39,6 +39,7 @@ from zerokin.features.training.rng import seed_dropout
 from zerokin.features.training.schedule import rate
 from zerokin.features.training.sync_batch_norm import SyncBatchNorm
 from zerokin.features.training.training_batch import BatchAugmenter, TrainingBatch
+from zerokin.features.training.vector_batches import VectorBatches
 
 BEST = "best.safetensors"
 CHECKPOINT_SECONDS = 300.0
@@ -53,7 +54,7 @@ class TrainingRun:
     def __init__(
         self,
         network: FeatureNetwork,
-        source: ImageSource,
+        source: Source,
         targets: Targets,
         recipe: Recipe,
         folder: Path | None,
@@ -73,9 +74,7 @@ class TrainingRun:
         self.sampler = self._sampler(targets)
         self.steps_per_epoch = self.sampler.per_epoch
         self.total_steps = recipe.epochs * self.steps_per_epoch
-        image_size = recipe.image_size or network.backbone.input_size
-        places = network.backbone.mixup_places
-        self.augmenter = BatchAugmenter(recipe, self.sampler, image_size, self.device, places)
+        self.augmenter = self._augmenter()
         self.targets = Targets(
             *(torch.from_numpy(np.array(given)).to(self.device) for given in targets)  # type: ignore[arg-type]
         )
@@ -96,6 +95,14 @@ class TrainingRun:
         self.progress = Progress()
         self.compact = False
         self.kept: dict[str, Tensor] = {}
+
+    def _augmenter(self) -> BatchAugmenter | VectorBatches:
+        """Return what makes a batch of the samples of a step."""
+        recipe, backbone = self.recipe, self.network.backbone
+        if not backbone.reads_images:
+            return VectorBatches(recipe, self.sampler, self.device)
+        image_size = recipe.image_size or backbone.input_size
+        return BatchAugmenter(recipe, self.sampler, image_size, self.device, backbone.mixup_places)
 
     def _sampler(self, targets: Targets) -> BatchSampler:
         """Return what draws the images of a step."""
@@ -366,7 +373,7 @@ class TrainingRun:
         return {name: carried.get(name, 0.0) + value for name, value in self._means(sums).items()}
 
 
-def _check_counts(source: ImageSource, targets: Targets) -> None:
+def _check_counts(source: Source, targets: Targets) -> None:
     if len(source) == 0:
         raise InvalidInput("there are no training images: give some")
     for name, given in targets._asdict().items():
