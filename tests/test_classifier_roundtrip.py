@@ -121,6 +121,16 @@ def test_parameters_that_cannot_be_loaded_are_not_saved(tmp_path, name, value):
         model.save(tmp_path / "model")
 
 
+@pytest.mark.parametrize("later", ["unit", "power-center-whiten3-unit"])
+def test_scaling_that_was_changed_after_fit_is_not_saved(tmp_path, later):
+    model = ZeroShotClassifier().fit(X, Y, semantics=Z)
+    model.set_params(feature_scaling=later)
+    with pytest.raises(InvalidInput, match=f"from 'power-whiten3-unit' to '{later}' since"):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    model.set_params(feature_scaling="power-whiten3-unit").save(tmp_path / "model")
+
+
 def test_numpy_scalars_are_saved_as_numbers(tmp_path):
     model = ZeroShotClassifier(np.float32(0.5), top_k=np.int64(2), length_scale=np.float64(0.25))
     model.fit(X, Y, semantics=Z).save(tmp_path / "model")

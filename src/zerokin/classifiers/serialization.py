@@ -36,6 +36,12 @@ def write_classifier(model: ZeroShotClassifier, folder: str | os.PathLike[str]) 
     folder = Path(folder)
     refuse_other_folder(folder, CONFIG, "a classifier")
     check_parameters(model)
+    fitted = model._normalizer.steps
+    if model.feature_scaling != fitted:
+        raise InvalidInput(
+            f"feature_scaling was changed from {fitted!r} to {model.feature_scaling!r} since the "
+            "classifier was fitted: fit it again, or change it back"
+        )
     names = model.classes_.tolist()
     try:
         _class_names(names)  # as it will be read
