@@ -24,8 +24,7 @@ from zerokin.benchmark.multi_label.peers.peer import LabelTraining
 from zerokin.cli import app
 from zerokin.errors import InvalidInput
 from zerokin.metrics import mean_average_precision
-from zerokin.selection.multi_label.method import LabeledData
-from zerokin.selection.multi_label.ours import MultiLabelOurs, fit_trial
+from zerokin.selection.multi_label.ours import MultiLabelOurs, estimator_of
 from zerokin.selection.multi_label.search import LabelFoldSearch
 
 
@@ -165,7 +164,9 @@ def test_choosing_looks_at_no_test_sample_and_no_unseen_class():
 def test_rows_hold_what_scikit_learn_measures(setting):
     data = label_dataset(6)
     row, chosen = LabelEvaluation(data, Few(), quiet=True).run(setting)
-    model = fit_trial(LabeledData.from_dataset(data, 0), chosen.best.params)
+    model = estimator_of(chosen.best.params, 0).fit(
+        data.inputs[data.split.train], data.training_label_matrix(), semantics=data.semantics
+    )
     tests = np.concatenate([data.split.test_seen, data.split.test_unseen])
     truth, scores = data.evaluation_label_matrix(tests), model.decision_function(data.inputs[tests])
     columns = data.unseen

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "zerokin-multi-label-classifier", 1
 CONFIG, ZERO_SHOT = "multi_label.json", "zero_shot"
-PARAMETERS = ("n_assignments", "global_weight")
+PARAMETERS = ("n_assignments", "ranking_epochs", "global_weight", "pooling", "competition")
 
 
 def write_multi_label(model: MultiLabelZeroShotClassifier, folder: str | os.PathLike[str]) -> None:
