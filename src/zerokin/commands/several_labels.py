@@ -70,9 +70,9 @@ def fit_labels(
 
 def predicts_labels(folder: Path) -> bool:
     """Tell whether a folder holds a classifier of several labels."""
-    from zerokin.classifiers.multi_label.serialization import CONFIG
+    from zerokin.classifiers.multi_label.serialization import is_multi_label
 
-    return (folder / CONFIG).is_file()
+    return is_multi_label(folder)
 
 
 def reads_images(folder: Path) -> bool:

@@ -35,7 +35,11 @@ from zerokin.features.start_weights import StartWeights
 from zerokin.features.training.distillation import check_teacher
 from zerokin.features.training.episode_sampler import check_episodes
 from zerokin.features.training.fingerprint import RANDOM, weights_digest
-from zerokin.features.training.label_sets import label_set_targets, refuse_for_label_sets
+from zerokin.features.training.label_sets import (
+    label_set_targets,
+    refuse_for_label_sets,
+    refuse_without_maps,
+)
 from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Targets
@@ -215,6 +219,8 @@ class FeatureLearner:
             backbone = create_backbone(
                 settings.backbone, weights=settings.weights, **settings.options
             )
+            if dataset.multi_label and self.recipe.epochs:
+                refuse_without_maps(backbone)
             head = self._head(backbone, dataset)
         self.network_ = FeatureNetwork(backbone, head).to(self.torch_device)
         self.history_, self.classes_ = [], _seen_names(dataset)

@@ -15,6 +15,7 @@ from PIL import Image
 from zerokin._version import __version__
 from zerokin.data.dataset import Dataset
 from zerokin.data.resizing import ResizeMode, resize_to_square
+from zerokin.data.sample_images import ChosenImages
 from zerokin.errors import InvalidInput
 from zerokin.features.extractor import MOST_REGIONS
 from zerokin.features.feature_learner import FeatureLearner
@@ -86,12 +87,12 @@ class RegionReader:
         """Learn components from the training images; return their features (n, R, d_f)."""
         train = dataset.split.train
         source = open_source(
-            dataset.images,
+            ChosenImages(dataset.images, train),
             self.learner.cache_size,
             resize_mode=RESIZE_MODE,
             device=self.learner.torch_device,
             quiet=quiet,
-        ).select(train)
+        )
         wide = self.learner.network_.backbone.channels * self.regions**2
         if 2 * len(train) * wide > MOST_BYTES:
             raise InvalidInput(

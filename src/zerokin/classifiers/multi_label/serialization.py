@@ -53,6 +53,11 @@ def write_files(model: MultiLabelZeroShotClassifier, folder: Path) -> None:
     )
 
 
+def is_multi_label(folder: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds a classifier of several labels."""
+    return (Path(folder) / CONFIG).is_file()
+
+
 def read_multi_label(
     kind: type[MultiLabelZeroShotClassifier], folder: str | os.PathLike[str]
 ) -> MultiLabelZeroShotClassifier:

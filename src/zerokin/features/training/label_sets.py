@@ -6,6 +6,7 @@ import numpy as np
 
 from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.errors import InvalidInput
+from zerokin.features.networks.backbone import Backbone
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Targets
 from zerokin.hierarchy import ClassHierarchy
@@ -38,3 +39,12 @@ def refuse_for_label_sets(mode: str, recipe: Recipe) -> None:
     for name in ("distillation", "label_smoothing"):
         if value := getattr(recipe, name):
             raise InvalidInput(f"{name} {value} is for one label an image: set it to 0")
+
+
+def refuse_without_maps(backbone: Backbone) -> None:
+    """Refuse to train a network whose features are not the averages of its maps."""
+    if backbone.flatten or backbone.channels != backbone.d_f:
+        raise InvalidInput(
+            f"{backbone.name} has no maps as wide as its features, which labels are learned "
+            "from: choose another backbone, or leave it as it is (epochs: 0)"
+        )
