@@ -102,7 +102,8 @@ def log_mean_exp(scores: NDArray[np.float64], temperature: float, axis: int) -> 
     if not temperature:
         return best
     below = np.exp((scores - np.expand_dims(best, axis)) / temperature)
-    return best + temperature * np.log(below.mean(axis=axis))
+    found: NDArray[np.float64] = best + temperature * np.log(below.mean(axis=axis))
+    return found
 
 
 def image_scores(
