@@ -20,7 +20,8 @@ import numpy as np
 from zerokin import MultiLabelZeroShotClassifier, load_dataset
 from zerokin.commands.measure import run_comparison
 from zerokin.features.extraction import extract_features
-from zerokin.features.extractor import open_extractor
+from zerokin.features.extractor import Extractor, open_extractor
+from zerokin.features.network_config import read_network
 from zerokin.files import replacing
 
 REGIONS, IMAGE_SIZE, DIMENSIONS = 7, 224, 256
@@ -35,11 +36,12 @@ def main() -> None:
     parser.add_argument("--methods", help="to compare, joined by commas")
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--out", type=Path, help="table of the comparison")
+    parser.add_argument("--train", type=Path, metavar="CONFIG", help="read a network of this file")
     parser.add_argument("--point", type=Path, metavar="MODEL", help="look where animals are found")
     given = parser.parse_args()
     features = given.folder / "regions.npy"
     if not features.exists():
-        write_features(given.data, given.folder)
+        write_features(given.data, given.folder, given.train)
     if given.methods:
         run_comparison(
             given.data,
@@ -53,11 +55,19 @@ def main() -> None:
         point(features, given.point)
 
 
-def write_features(data: str, folder: Path) -> None:
-    """Write features of regions as `regions.npy`."""
+def write_features(data: str, folder: Path, config: Path | None = None) -> None:
+    """Write features of regions as `regions.npy`: of a frozen network, or of one that is trained.
+
+    Training looks at training images and their labels alone; interrupted, it goes on.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     scenes = load_dataset(data)
-    extractor = open_extractor("lite0", image_size=IMAGE_SIZE, regions=REGIONS, tta_flip=False)
+    if config is None:
+        extractor = open_extractor("lite0", image_size=IMAGE_SIZE, regions=REGIONS, tta_flip=False)
+    else:
+        learner = read_network(config).learner(None, None)
+        learner.fit(scenes, folder=folder / "training", quiet=False)
+        extractor = Extractor.from_network(learner, view=learner.view._replace(regions=REGIONS))
     rows = extract_features(extractor, scenes, folder / "whole.safetensors", dtype="float16")
     regions, train = rows.open(), scenes.split.train
     n, d_f = 0, regions.shape[2]
