@@ -19,12 +19,14 @@ def served(tmp_path_factory):
 
 
 def drawn(visit):
-    """Boxes as the browser has laid them out, in shares of the image."""
+    """The box of each number as the browser has laid it out, in shares of the image."""
     return visit.page.evaluate(
         """() => {
           const image = document.querySelector(".zk-found img").getBoundingClientRect()
-          return [...document.querySelectorAll(".zk-box")].map(one => {
-            const box = one.getBoundingClientRect()
+          const numbers = [...document.querySelectorAll(".zk-box b")]
+          numbers.sort((one, other) => one.innerText - other.innerText)
+          return numbers.map(one => {
+            const box = one.parentElement.getBoundingClientRect()
             return [(box.left - image.left) / image.width, (box.top - image.top) / image.height,
                     (box.right - image.left) / image.width, (box.bottom - image.top) / image.height]
           })
@@ -54,7 +56,7 @@ def test_every_label_has_its_box_over_the_image(visit, served, screenshots):
         """() => [...document.querySelectorAll("#answer .zk-role")]
                  .every(one => one.innerText.includes("unseen"))"""
     )
-    assert visit.page.locator("#answer .zk-box.zk-unseen").count() == 3
+    assert visit.page.locator("#answer .zk-box.zk-unseen b").count() == 3
 
 
 def test_what_is_no_image_is_said(visit, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from zerokin.app.refusals import one_line
 from zerokin.app.uploads import decode_upload, upload_reader
 from zerokin.errors import ZerokinError
 from zerokin.recognizer.image_answer import data_address
-from zerokin.recognizer.label_answer import LabelAnswer
+from zerokin.recognizer.label_answer import Box, FoundLabel, LabelAnswer
 
 HINT = "Drop an image on the left: all that it shows will stand here."
 AT_ONCE, REMEMBERED = 8, 256
@@ -106,7 +107,6 @@ def labels_html(answer: LabelAnswer, jpeg: bytes) -> str:
 
     Examples
     --------
-    >>> from zerokin.recognizer.label_answer import FoundLabel
     >>> found = FoundLabel("<b>", "seen", 0.5, 3, (0.5, 0.5, 1.0, 1.0))
     >>> "&lt;b&gt;" in labels_html(LabelAnswer("1.jpg", (found,)), b"")
     True
@@ -114,15 +114,8 @@ def labels_html(answer: LabelAnswer, jpeg: bytes) -> str:
     if not answer.labels:
         head = '<div class="zk-head zk-none"><h2>Nothing it is sure of</h2></div>'
         return f'<div class="zk-answer">{head}{_image(jpeg, "")}</div>'
-    boxes, rows = [], []
+    rows = []
     for number, one in enumerate(answer.labels, start=1):
-        if one.box is not None:
-            left, top, right, bottom = (100 * side for side in one.box)
-            boxes.append(
-                f'<span class="zk-box zk-{one.role}" title="{escape(one.label)}" '
-                f'style="left:{left:.2f}%;top:{top:.2f}%;width:{right - left:.2f}%;'
-                f'height:{bottom - top:.2f}%"><b>{number}</b></span>'
-            )
         rows.append(
             f'<tr><td class="zk-number">{number}</td><th scope="row">{as_html(one.label)}</th>'
             f'<td class="zk-role">{role_html(one.role, seen=one.role == "seen")}</td>'
@@ -134,8 +127,28 @@ def labels_html(answer: LabelAnswer, jpeg: bytes) -> str:
     return (
         f'<div class="zk-answer"><div class="zk-head"><h2>{len(rows)} label{several}</h2><p>Each '
         "number stands in the region that matches its label best.</p></div>"
-        f'{_image(jpeg, "".join(boxes))}<table class="zk-ranked">{"".join(rows)}</table></div>'
+        f"{_image(jpeg, boxes_html(answer.labels))}"
+        f'<table class="zk-ranked">{"".join(rows)}</table></div>'
     )
+
+
+def boxes_html(labels: Sequence[FoundLabel]) -> str:
+    """Return the boxes of labels, with their numbers; labels of one region share a box."""
+    numbers: dict[Box, list[int]] = {}
+    for number, one in enumerate(labels, start=1):
+        if one.box is not None:
+            numbers.setdefault(one.box, []).append(number)
+    boxes = []
+    for box, held in numbers.items():
+        left, top, right, bottom = (100 * side for side in box)
+        role = "seen" if any(labels[at - 1].role == "seen" for at in held) else "unseen"
+        named = ", ".join(labels[at - 1].label for at in held)
+        boxes.append(
+            f'<span class="zk-box zk-{role}" title="{escape(named)}" '
+            f'style="left:{left:.2f}%;top:{top:.2f}%;width:{right - left:.2f}%;'
+            f'height:{bottom - top:.2f}%">{"".join(f"<b>{at}</b>" for at in held)}</span>'
+        )
+    return "".join(boxes)
 
 
 def _image(jpeg: bytes, boxes: str) -> str:
