@@ -48,8 +48,8 @@ def unseen_accuracy(
         train = read_all(network, source.select(split.train), view)
         scores = _projected_scores(train, read_all(network, shown, view), fold)
     if isinstance(fold, MultiLabelDataset):
-        truth = fold.evaluation_label_matrix(split.test_unseen)[:, fold.unseen]
-        return mean_average_precision(truth, scores)
+        marked = fold.evaluation_label_matrix(split.test_unseen)[:, fold.unseen]
+        return mean_average_precision(marked, scores)
     truth = fold.evaluation_labels(split.test_unseen)
     right = fold.unseen[scores.argmax(axis=1)] == truth
     return float(100 * np.mean([right[truth == c].mean() for c in np.unique(truth)]))

@@ -149,7 +149,7 @@ def _check(d_f: int, n_seen: int, layer_sizes: Sequence[int], hidden: int, mode:
         )
 
 
-def logits_of_maps(maps: Tensor, head: nn.Linear) -> Tensor:
+def logits_of_maps(maps: Tensor, head: nn.Module) -> Tensor:
     """Return logits (B, n) of a linear head over feature maps: log-mean-exp over positions.
 
     Examples

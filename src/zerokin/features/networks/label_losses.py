@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -86,7 +87,7 @@ def label_set_loss(
     part = asymmetric_loss(outputs.classes, class_labels)
     parts, total = {"classes": part.detach()}, class_weight * part
     sizes = [logits.shape[1] for logits in outputs.layers]
-    of_layers = layer_labels.split(sizes, dim=1) if sizes else ()
+    of_layers = torch.split(layer_labels, sizes, dim=1) if sizes else ()
     for suffix, logits_of_layers in (("", outputs.layers), (" linear", outputs.auxiliary)):
         for number, logits in enumerate(logits_of_layers, start=1):
             part = asymmetric_loss(logits, of_layers[number - 1])
