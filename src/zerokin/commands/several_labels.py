@@ -48,11 +48,15 @@ def fit_labels(
         model, chosen = fit_label_classifier(dataset, tune=tune, random_state=seed)
         save = model.save
     else:
+        from zerokin.features.region_reader import REGIONS
         from zerokin.recognizer.label_recognizer import fit_label_recognizer
 
-        grid = {} if regions is None else {"regions": regions}
         recognizer, chosen = fit_label_recognizer(
-            dataset, learner, tune=tune, random_state=seed, **grid
+            dataset,
+            learner,
+            regions=REGIONS if regions is None else regions,
+            tune=tune,
+            random_state=seed,
         )
         model, save = recognizer.classifier, recognizer.save
     if chosen is not None:

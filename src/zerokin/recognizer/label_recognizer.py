@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,10 +185,8 @@ def fit_label_recognizer(
     features = np.zeros((len(dataset), *read.shape[1:]), np.float32)
     features[dataset.split.train] = read
     del read
+    featured = cast(MultiLabelDataset, dataset.with_inputs(features))
     model, chosen = fit_label_classifier(
-        dataset.with_inputs(features),
-        tune=tune,
-        random_state=random_state,
-        quiet=quiet,  # type: ignore[arg-type]
+        featured, tune=tune, random_state=random_state, quiet=quiet
     )
     return LabelRecognizer(reader, model), chosen
