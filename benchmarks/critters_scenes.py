@@ -13,6 +13,7 @@ images of 224 pixels. So that methods can be compared in minutes on a CPU, featu
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +29,8 @@ REGIONS, IMAGE_SIZE, DIMENSIONS = 7, 224, 256
 BLOCK = 100
 
 
-def main() -> None:
-    """Read features where there are none yet; then do what is asked."""
+def parse(words: list[str]) -> argparse.Namespace:
+    """Return what was typed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", choices=["critters-scenes"])
     parser.add_argument("--folder", type=Path, required=True, help="for features")
@@ -38,7 +39,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="table of the comparison")
     parser.add_argument("--train", type=Path, metavar="CONFIG", help="read a network of this file")
     parser.add_argument("--point", type=Path, metavar="MODEL", help="look where animals are found")
-    given = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def main(given: argparse.Namespace) -> None:
+    """Read features where there are none yet; then do what is asked."""
     features = given.folder / "regions.npy"
     if not features.exists():
         write_features(given.data, given.folder, given.train)
@@ -114,4 +119,4 @@ def point(features: Path, model: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(parse(sys.argv[1:]))
