@@ -1,4 +1,4 @@
-"""The tables of results in ``results.md`` and the README, written from the records.
+"""The tables of results in these pages and the README, written from the records.
 
     python docs/results_tables.py
 
@@ -18,7 +18,7 @@ from zerokin.errors import InvalidInput
 from zerokin.report.recorded import entry_section, overview
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "results.md")
+PAGES = tuple(ROOT / name for name in ("README.md", "docs/results.md", "docs/multi-label.md"))
 RESULTS = ROOT / "results"
 BLOCK = re.compile(
     r"(<!-- results: ([a-z0-9-]+)(, ours alone)? -->\n)(.*?)(?=<!-- end -->)", re.DOTALL

@@ -144,9 +144,7 @@ def test_blocks_make_no_difference(monkeypatch):
     scores = regions @ W
     for rows in (1, 10, 10_000):
         monkeypatch.setattr("zerokin.classifiers.multi_label.regions.ROWS", rows)
-        np.testing.assert_allclose(
-            image_scores(regions, lambda F: F @ W, global_weight=0.0), scores.max(axis=1)
-        )
+        np.testing.assert_allclose(image_scores(regions, lambda F: F @ W), scores.max(axis=1))
         np.testing.assert_array_equal(best_regions(regions, lambda F: F @ W), scores.argmax(axis=1))
 
 

@@ -24,8 +24,7 @@ from zerokin.benchmark.multi_label.peers.peer import LabelTraining
 from zerokin.cli import app
 from zerokin.errors import InvalidInput
 from zerokin.metrics import mean_average_precision
-from zerokin.selection.multi_label.method import LabeledData
-from zerokin.selection.multi_label.ours import MultiLabelOurs, fit_trial
+from zerokin.selection.multi_label.ours import MultiLabelOurs, estimator_of
 from zerokin.selection.multi_label.search import LabelFoldSearch
 
 
@@ -165,7 +164,9 @@ def test_choosing_looks_at_no_test_sample_and_no_unseen_class():
 def test_rows_hold_what_scikit_learn_measures(setting):
     data = label_dataset(6)
     row, chosen = LabelEvaluation(data, Few(), quiet=True).run(setting)
-    model = fit_trial(LabeledData.from_dataset(data, 0), chosen.best.params)
+    model = estimator_of(chosen.best.params, 0).fit(
+        data.inputs[data.split.train], data.training_label_matrix(), semantics=data.semantics
+    )
     tests = np.concatenate([data.split.test_seen, data.split.test_unseen])
     truth, scores = data.evaluation_label_matrix(tests), model.decision_function(data.inputs[tests])
     columns = data.unseen
@@ -256,24 +257,53 @@ def test_the_commands_take_several_labels_where_the_data_says_so(folder, tmp_pat
     assert all(0 <= label["region"] < 5 for one in answers for label in one["labels"])
     ran = zerokin("predict", model, folder / "regions.npy", "--csv", "--candidates", "unseen")
     header, *lines = ran.output.splitlines()
-    assert header == "image,label,role,probability,region"
+    assert header == "image,label,role,probability,region,box"
     assert lines
     assert all(line.split(",")[2] == "unseen" for line in lines)
+
+
+def test_a_network_is_trained_and_finds_labels_in_images(folder, tmp_path):
+    config = tmp_path / "network.yaml"
+    config.write_text(
+        "{backbone: conv4, weights: null, mode: cnn-rnn, image_size: 32, "
+        "recipe: {epochs: 2, batch_size: 20, image_size: 32, precision: float32}}\n",
+        encoding="utf-8",
+    )
+    ran = zerokin("train", folder, "--config", config, "--out", tmp_path / "trained", "--fold", 1)
+    assert ran.exit_code == 0, ran.output
+    network, model = tmp_path / "trained" / "model", tmp_path / "model"
+    given = ("--network", network, "--regions", 2, "--no-tune", "--out", model)
+    ran = zerokin("fit", folder, *given)
+    assert ran.exit_code == 0, ran.output
+    images = sorted((folder / "test").glob("*.png"))[:5]
+    ran = zerokin("predict", model, *images, "--json", "-k", 3)
+    answers = [json.loads(line) for line in ran.output.splitlines()]
+    assert [answer["image"] for answer in answers] == [str(image) for image in images]
+    for answer in answers:
+        for label in answer["labels"]:
+            row, column = divmod(label["region"], 2)
+            assert label["box"] == [column / 2, row / 2, (column + 1) / 2, (row + 1) / 2]
+    ran = zerokin("predict", model, images[0], folder / "nothing.png", "--csv")
+    assert ran.exit_code == 1
+    assert "nothing.png" in ran.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("fit", "DATA", "--out", "OUT"), "read features of their regions first"),
+        (("fit", "DATA", "--out", "OUT", "--fine-tune"), "--fine-tune is for one label a sample"),
+        (("fit", "DATA", "--features", "F", "--out", "OUT", "--regions", "3"), "is for images"),
         (("fit", "DATA", "--features", "F", "--out", "OUT", "--by", "kmeans"), "--by is for one"),
         (("evaluate", "DATA", "--features", "F", "--setting", "standard"), "one label a sample"),
         (("evaluate", "DATA", "--features", "F", "--setting", "few-shot"), "several labels"),
-        (("train", "DATA", "--out", "OUT"), "several labels a sample, and this takes one"),
+        (("train", "DATA", "--out", "OUT", "--config", "C"), "learns one label an image"),
         (("evaluate", "DATA", "--features", "F", "--method", "eszsl"), "unknown method 'eszsl'"),
     ],
 )
 def test_what_takes_one_label_says_so_in_one_line(folder, tmp_path, arguments, line):
-    named = {"DATA": folder, "F": folder / "regions.npy", "OUT": tmp_path / "out"}
+    config = tmp_path / "network.yaml"
+    config.write_text("{backbone: conv4, weights: null, mode: end-to-end}\n", encoding="utf-8")
+    named = {"DATA": folder, "F": folder / "regions.npy", "OUT": tmp_path / "out", "C": config}
     ran = zerokin(*(named.get(one, one) for one in arguments))
     assert ran.exit_code != 0
     assert line in f"{ran.output}{ran.exception}"

@@ -84,6 +84,7 @@ ROOMS = {
             "hierarchy_alignment",
             "class_by_example",
             "large_class_counts",
+            "label_ranking",
             "multi_label_classifier",
             "prototype_network",
         ),

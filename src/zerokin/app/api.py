@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from zerokin.app.archives import UploadedImages
 from zerokin.app.described import described_classes, described_hierarchy
 from zerokin.app.feature_uploads import FIELD as FEATURES_FIELD
 from zerokin.app.feature_uploads import sent_row
+from zerokin.app.label_service import LabelService
 from zerokin.app.refusals import one_line, status_of
 from zerokin.app.request_body import FORM, Body, BodyReader, is_form
 from zerokin.app.request_models import (
@@ -30,7 +31,8 @@ from zerokin.app.request_models import (
     PredictQuery,
     body_schema,
 )
-from zerokin.app.service import Content, Service
+from zerokin.app.service import Service
+from zerokin.app.serving import Content
 from zerokin.declared import parse_as, problem_line
 from zerokin.errors import InvalidInput, ZerokinError
 from zerokin.recognizer.class_notes import class_notes
@@ -46,9 +48,14 @@ ROUTES = {
 }
 
 
-def add_api(app: FastAPI, service: Service, bodies: BodyReader) -> None:
+def add_api(app: FastAPI, service: Service | LabelService, bodies: BodyReader) -> None:
     """Give an application the routes under ``/api/``, and errors of one line."""
-    app.include_router(routes(service, bodies))
+    if isinstance(service, LabelService):
+        from zerokin.app.label_api import label_routes
+
+        app.include_router(label_routes(service, bodies))
+    else:
+        app.include_router(routes(service, bodies))
     app.add_exception_handler(ZerokinError, _zerokin_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
@@ -115,17 +122,22 @@ def routes(service: Service, bodies: BodyReader) -> APIRouter:
     async def hierarchy() -> dict[str, Any]:
         return described_hierarchy(service.recognizer)
 
+    unknown_route(router, ROUTES)
+    return router
+
+
+def unknown_route(router: APIRouter, known: Mapping[str, tuple[str, ...]]) -> None:
+    """Answer every other path and method by what there is."""
+
     @router.api_route(
         "/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"], include_in_schema=False
     )
     async def nothing(request: Request) -> JSONResponse:
-        allowed = ROUTES.get(request.url.path)
+        allowed = known.get(request.url.path)
         if allowed is not None:
             line = f"{request.url.path} takes {' and '.join(allowed)}, not {request.method}"
             return error(405, line, {"allow": ", ".join(allowed)})
-        return error(404, f"nothing at {request.url.path}: there are {', '.join(ROUTES)}")
-
-    return router
+        return error(404, f"nothing at {request.url.path}: there are {', '.join(known)}")
 
 
 @asynccontextmanager
@@ -138,6 +150,14 @@ async def sent_sample(
         width = service.recognizer.classifier.n_features_in_
         yield lambda: sent_row(body.read(), width), FEATURES_FIELD
         return
+    async with sent_image(request) as sent:
+        yield sent
+
+
+@asynccontextmanager
+async def sent_image(request: Request) -> AsyncIterator[tuple[Callable[[], bytes], str]]:
+    """Give what reads the image of a request, and its name: the whole body, or a form's file."""
+    body: Body = request.scope["zerokin.body"]
     if not is_form(request.headers.get("content-type", "")):
         yield body.read, IMAGE_FIELD
         return

@@ -18,6 +18,7 @@ from zerokin.errors import MissingExtra
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from zerokin.app.label_service import LabelService
     from zerokin.app.service import Service
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -25,7 +26,7 @@ TIDY_SECONDS = 60.0  # between looks for uploads that nobody uses any more
 
 
 def create_app(
-    service: Service,
+    service: Service | LabelService,
     *,
     host: str = "127.0.0.1",
     allowed_hosts: Sequence[str] = (),
@@ -53,6 +54,8 @@ def create_app(
         raise MissingExtra("the web page", "app") from error
     from zerokin.app.api import add_api
     from zerokin.app.guard import Guard
+    from zerokin.app.label_page import label_page
+    from zerokin.app.label_service import LabelService
     from zerokin.app.page import page
     from zerokin.app.request_body import BodyReader
     from zerokin.app.style import CSS, theme
@@ -74,7 +77,7 @@ def create_app(
     )
     add_api(app, service, bodies)
     app.include_router(upload_routes(uploads, most_files=service.limits.batch_images))
-    blocks = page(service)
+    blocks = label_page(service) if isinstance(service, LabelService) else page(service)
     gr.mount_gradio_app(
         app,
         blocks,

@@ -112,6 +112,11 @@ def _sample(service: Service) -> list[Any]:
         file = gr.File(type="filepath", label=label, height=180, elem_id="features")
         take_paths(file)
         return [file, gr.Number(1, label="Row", precision=0, minimum=1, elem_id="row")]
+    return [image_input()]
+
+
+def image_input() -> gr.Image:
+    """Lay out what takes an image."""
     image = gr.Image(
         type="filepath",
         image_mode=None,
@@ -122,4 +127,4 @@ def _sample(service: Service) -> list[Any]:
         elem_id="image",
     )
     take_paths(image)
-    return [image]
+    return image

@@ -67,19 +67,25 @@ def serve(
     except ImportError as error:
         raise MissingExtra("the web page", "app") from error
     from zerokin.app.connections import bounded_protocol
+    from zerokin.app.label_service import LabelService
     from zerokin.app.service import Service
+    from zerokin.classifiers.multi_label.serialization import is_multi_label
 
     public = check_exposure(host, allowed_hosts, password, no_password=no_password)
     blas_on_one_thread()
     _log_lines()
     _allow_open_files()
     with listen(host, port) as listening:
-        service = Service(
-            folder,
-            limits=limits,
-            read_only=public if read_only is None else read_only,
-            device=device,
-        )
+        service: Service | LabelService
+        if is_multi_label(folder):
+            service = LabelService(folder, limits=limits, device=device)
+        else:
+            service = Service(
+                folder,
+                limits=limits,
+                read_only=public if read_only is None else read_only,
+                device=device,
+            )
         app = create_app(service, host=host, allowed_hosts=allowed_hosts, password=password)
         config = uvicorn.Config(
             app,

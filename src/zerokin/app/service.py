@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
-from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from zerokin.app.batching import Batcher
 from zerokin.app.limits import Limits
-from zerokin.app.refusals import Busy, Conflict, ReadOnly, TooLarge, Unknown
+from zerokin.app.refusals import Conflict, ReadOnly, TooLarge, Unknown
+from zerokin.app.serving import Asked, Content, Serving
 from zerokin.app.uploads import decode_upload
 from zerokin.class_names import checked_name
-from zerokin.compute.machine import available_cores
 from zerokin.data.feature_files import FeatureFile
 from zerokin.data.images import Images
 from zerokin.data.resizing import resize_to_square
@@ -35,22 +32,8 @@ from zerokin.recognizer.former_classifier import current_generation, is_former_c
 if TYPE_CHECKING:
     from zerokin.recognizer.examples import Examples
 
-# On a CPU images are read one by one, whoever asks.
-MOST_AT_ONCE = {"cpu": 1, "cuda": 32}
-Content = bytes | Sequence[float] | NDArray[Any]
-"""An image file; or a row of features (d_f,) where there is no network."""
 
-
-@dataclass(frozen=True)
-class Asked:
-    """An image as the network takes it, (3, side, side), or features (d_f,), and who answers it."""
-
-    name: str
-    sample: NDArray[Any]
-    answerer: Answerer
-
-
-class Service:
+class Service(Serving[ImageAnswer]):
     """A recognizer that many threads share.
 
     Parameters
@@ -73,21 +56,13 @@ class Service:
         read_only: bool = False,
         device: str | None = None,
     ) -> None:
-        self.folder = Path(folder)
+        super().__init__(folder, limits)
         self.read_only = read_only or is_former_classifier(folder)
-        self.limits = limits or Limits()
         self._device = device
         self._load()
-        self._change, self._counting = Lock(), Lock()
-        self._in_hand = 0
-        self._decoders = ThreadPoolExecutor(available_cores(), "zerokin decoding")
+        self._change = Lock()
         learner = self.recognizer.learner
-        kind = "cpu" if learner is None else next(learner.network_.parameters()).device.type
-        most = MOST_AT_ONCE.get(kind, MOST_AT_ONCE["cpu"])
-        # One more than there are cores, so that these read while answers are put together.
-        users = available_cores() + 1 if most == 1 else 1
-        self._model = BoundedSemaphore(users)
-        self._batcher: Batcher[Asked, ImageAnswer] = Batcher(self._answer, most=most, threads=users)
+        self._start("cpu" if learner is None else next(learner.network_.parameters()).device.type)
 
     def _load(self) -> None:
         # The pointer first: should the bundle change in between, the next change reads it again.
@@ -95,11 +70,6 @@ class Service:
         self.recognizer = Recognizer.load(self.folder, device=self._device)
         known = self.recognizer
         self.examples: Examples = {name: known.examples(name) for name in known.classes.names}
-
-    @property
-    def in_hand(self) -> int:
-        """How many requests are being answered or wait."""
-        return self._in_hand
 
     def ask(
         self, content: Content | Callable[[], Content], name: str, question: Question
@@ -117,11 +87,7 @@ class Service:
         """
         known = self.recognizer
         answerer = Answerer(known.classifier, known.calibrations, question, self.examples)
-        promised: Future[ImageAnswer] = Future()
-        self._take_in()
-        promised.add_done_callback(self._let_go)
-        self._decoders.submit(self._decode, content, name, answerer, promised)
-        return promised
+        return self._promise(content, name, answerer)
 
     def ask_many(
         self, samples: Images | FeatureFile, question: Question
@@ -187,11 +153,6 @@ class Service:
             known.remove_class(name)
             return self._keep(known)
 
-    def close(self) -> None:
-        """Finish what is in hand and stop."""
-        self._decoders.shutdown()
-        self._batcher.close()
-
     @contextmanager
     def _changing(self) -> Iterator[Recognizer]:
         """Give a copy to change, to one at a time: what others use stays as it is."""
@@ -205,49 +166,11 @@ class Service:
         if self.read_only:
             raise ReadOnly("this server is read-only: classes cannot be added or removed")
 
-    @contextmanager
-    def _counted(self, needed: bool) -> Iterator[None]:
-        """Count a request among those in hand, if it asks for as much work as those do."""
-        if not needed:
-            yield
-            return
-        self._take_in()
-        try:
-            yield
-        finally:
-            self._let_go()
-
     def _keep(self, known: Recognizer) -> int:
         known.save(self.folder)
         self._generation = current_generation(self.folder)
         self.recognizer = known
         return len(known.classes)
-
-    def _take_in(self) -> None:
-        with self._counting:
-            if self._in_hand >= self.limits.waiting:
-                raise Busy(f"{self._in_hand} requests are in hand already: try again soon")
-            self._in_hand += 1
-
-    def _let_go(self, _: object = None) -> None:
-        with self._counting:
-            self._in_hand -= 1
-
-    def _decode(
-        self,
-        content: Content | Callable[[], Content],
-        name: str,
-        answerer: Answerer,
-        promised: Future[ImageAnswer],
-    ) -> None:
-        try:
-            sample = self._sample(content() if callable(content) else content, name)
-        # Also what nobody foresaw must reach the one who waits.
-        except BaseException as error:
-            if promised.set_running_or_notify_cancel():
-                promised.set_exception(error)
-            return
-        self._batcher.submit(Asked(name, sample, answerer), promised)
 
     def _sample(self, content: Content, name: str) -> NDArray[Any]:
         learner = self.recognizer.learner

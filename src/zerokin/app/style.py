@@ -68,6 +68,13 @@ CSS = f"""
 .zk-bar span {{ display: block; height: .8rem; border-radius: 3px; min-width: 2px; }}
 .zk-bar .zk-seen {{ background: {SEEN}; }}
 .zk-bar .zk-unseen {{ background: {STRIPES}; }}
+.zk-found {{ position: relative; display: inline-block; margin: .8rem 0; line-height: 0; }}
+.zk-found img {{ margin: 0; border-radius: 6px; max-width: 100%; width: 30rem; }}
+.zk-box {{ position: absolute; box-sizing: border-box; border: 3px solid {SEEN};
+  border-radius: 4px; line-height: 1.3; }}
+.zk-box.zk-unseen {{ border: 3px dashed {UNSEEN}; }}
+.zk-box b {{ background: white; color: #111; padding: 0 .3rem; border-radius: 3px;
+  font-size: .8rem; display: inline-block; margin-right: 2px; }}
 .zk-number {{ width: 4.2rem; text-align: right !important; font-variant-numeric: tabular-nums; }}
 .zk-kin {{ display: flex; flex-wrap: wrap; gap: 1rem; }}
 .zk-kin figure {{ margin: 0; max-width: 190px; }}

@@ -100,6 +100,10 @@ def fit(
     ] = None,
     branching: Annotated[int, typer.Option("-t", "--branching", help="with --by: t")] = 2,
     image_size: Annotated[int | None, typer.Option(help="images: their side, in pixels")] = None,
+    regions: Annotated[
+        int | None,
+        typer.Option(help="several labels an image: so many regions a side; by default 7"),
+    ] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda")] = None,
     precision: ReadingPrecision = None,
     resume: Annotated[
@@ -133,17 +137,28 @@ def fit(
     dataset = load_dataset(data, split=split, features=features, semantics=semantics)
     if isinstance(dataset, MultiLabelDataset):
         given: dict[str, Any] = {
-            "--fine-tune": finetune, "--backbone": backbone, "--weights": weights, "--mode": mode,
-            "--epochs": epochs, "--config": config, "--by": grouping, "--image-size": image_size,
-            "--resume-folder": resume, "--replace": replace, "--network": network,
+            "--fine-tune": finetune, "--mode": mode, "--epochs": epochs, "--config": config,
+            "--by": grouping, "--resume-folder": resume, "--replace": replace,
             "--skip-damaged": skip_damaged, "--precision": precision,
             "--memory-budget": memory_budget,
         }  # fmt: skip
         if current().shared:
             raise InvalidInput(f"{data} has several labels a sample: fit it without torchrun")
         refuse_options(given, f"is for one label a sample, and {data} has several")
-        fit_labels(dataset, folder, tune=tune, seed=seed)
+        of_network = {"--network": network, "--backbone": backbone, "--weights": weights,
+                      "--image-size": image_size, "--regions": regions}  # fmt: skip
+        learner = None
+        if dataset.kind == "features":
+            refuse_options(of_network, f"is for images, but {data} holds features")
+        elif network and len(network) > 1:
+            raise InvalidInput("regions are read by one network: give --network once")
+        else:
+            name = network[0] if network else backbone
+            settings = {"weights": weights, "image_size": image_size}
+            learner = network_named(name, None, settings, {}, finetune=False, device=device)
+        fit_labels(dataset, folder, learner=learner, regions=regions, tune=tune, seed=seed)
         return
+    refuse_options({"--regions": regions}, f"is for several labels a sample, and {data} has one")
     dropped = dropped_classes(dataset, folder)
     if dropped and not replace:
         raise InvalidInput(

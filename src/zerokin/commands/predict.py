@@ -15,7 +15,13 @@ import typer
 
 from zerokin.commands.arguments import Features, as_utf8, out
 from zerokin.commands.open_bundle import open_bundle
-from zerokin.commands.several_labels import label_lines, predicts_labels, refuse_options
+from zerokin.commands.several_labels import (
+    answers_of_features,
+    label_lines,
+    predicts_labels,
+    reads_images,
+    refuse_options,
+)
 from zerokin.errors import InvalidInput, MissingFile, did_you_mean, listing
 from zerokin.files import replacing
 from zerokin.report.answers_csv import csv_heading, csv_row, tidy_heading, tidy_rows
@@ -104,14 +110,22 @@ def predict(
             "--min-confidence": min_confidence, "--unseen-bias": unseen_bias or None,
         }  # fmt: skip
         refuse_options(options, f"is for one label a sample, and {model} gives several")
-        rows = given_features(inputs, features)
-        with opened(result) as file:
-            for line in label_lines(
-                model, rows, candidates=named_candidates(candidates), k=k, form=form
-            ):
-                file.write(line)
-        if result is not None:
-            out.print(f"wrote {result}", soft_wrap=True)
+        among = named_candidates(candidates)
+        answers_of_labels: Iterable[Any]
+        if reads_images(model):
+            from zerokin.recognizer.label_recognizer import LabelRecognizer
+
+            if features is not None:
+                raise InvalidInput(f"--features is for no network: {model} takes images")
+            answers_of_labels = LabelRecognizer.load(model, device=device).recognize_stream(
+                given_images(inputs), candidates=among, k=k, batch_size=batch
+            )
+        else:
+            rows = given_features(inputs, features)
+            answers_of_labels = answers_of_features(model, rows, candidates=among, k=k)
+        write_answers(
+            label_lines(answers_of_labels, form), result, nothing=f"no images: {listing(inputs)}"
+        )
         return
     k = 1 if k is None else k
     recognizer = open_bundle(model, device=device)
@@ -135,18 +149,23 @@ def predict(
     )
     if form == "csv" and (level is not None or min_confidence is not None):
         form = "tidy"
+    where = "standard input names none" if "-" in inputs else listing(inputs)
+    write_answers(written(answers, form, k), result, nothing=f"no {recognizer.takes}: {where}")
+
+
+def write_answers(lines: Iterable[tuple[Any, str]], result: Path | None, *, nothing: str) -> None:
+    """Write answers as they come; samples that cannot be read are said, and exit with 1."""
     count = unreadable = 0
     with opened(result) as file:
-        for answer, line in written(answers, form, k):
+        for answer, line in lines:
             count += 1
             file.write(line)
             file.flush()
-            if not hasattr(answer, "ranked"):
+            if hasattr(answer, "error"):
                 unreadable += 1
                 print(f"zerokin: {answer.error}", file=sys.stderr)
         if not count:
-            where = "standard input names none" if "-" in inputs else listing(inputs)
-            raise InvalidInput(f"no {recognizer.takes}: {where}")
+            raise InvalidInput(nothing)
     if result is not None:
         out.print(f"wrote {result}", soft_wrap=True)
     if unreadable:

@@ -9,6 +9,7 @@ import typer
 
 from zerokin.app.limits import MEGABYTE, Limits
 from zerokin.commands.arguments import out
+from zerokin.commands.several_labels import predicts_labels
 from zerokin.errors import InvalidInput
 
 PASSWORD_VARIABLE = "ZEROKIN_PASSWORD"
@@ -58,7 +59,8 @@ def serve(
     if not 0 < max_upload_mb < 1e6:
         raise InvalidInput(f"--max-upload-mb must be above 0 and below 1,000,000: {max_upload_mb}")
     limits = Limits(upload_bytes=int(max_upload_mb * MEGABYTE), pixels=max_pixels, waiting=queue)
-    current_generation(model)  # a wrong folder is told before the libraries are loaded
+    if not predicts_labels(model):
+        current_generation(model)  # a wrong folder is told before the libraries are loaded
     admitted = password_of(password)
     names = tuple(allowed_host or ())
     check_exposure(host, names, admitted, no_password=no_password)

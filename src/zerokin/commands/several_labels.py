@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zerokin.commands.arguments import out
 from zerokin.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zerokin.classifiers import MultiLabelZeroShotClassifier
     from zerokin.data.multi_label import MultiLabelDataset
+    from zerokin.recognizer.image_answer import UnreadableImage
+    from zerokin.recognizer.label_answer import LabelAnswer
 
 BLOCK = 256
+COLUMNS = ("image", "label", "role", "probability", "region", "box")
 
 
 def refuse_options(given: Mapping[str, Any], why: str) -> None:
@@ -27,21 +28,37 @@ def refuse_options(given: Mapping[str, Any], why: str) -> None:
             raise InvalidInput(f"{name} {why}: leave it out")
 
 
-def fit_labels(dataset: MultiLabelDataset, folder: Path, *, tune: bool, seed: int) -> None:
-    """Fit a `MultiLabelZeroShotClassifier` and write its folder."""
+def fit_labels(
+    dataset: MultiLabelDataset,
+    folder: Path,
+    *,
+    learner: Any = None,
+    regions: int | None = None,
+    tune: bool,
+    seed: int,
+) -> None:
+    """Fit a `MultiLabelZeroShotClassifier` to features, or to images, and write its folder."""
     from zerokin.classifiers.multi_label.serialization import CONFIG
     from zerokin.files import refuse_other_folder
-    from zerokin.selection.multi_label.fitting import fit_label_classifier
 
     refuse_other_folder(folder, CONFIG, "a classifier of several labels")
-    if dataset.kind != "features":
-        source = dataset.provenance.source
-        raise InvalidInput(
-            f"{source} holds {dataset.kind}: read features of their regions first, by `zerokin "
-            f"extract {source} --regions 4 --out regions.safetensors`, and give --features "
-            "regions.safetensors"
+    if dataset.kind == "features":
+        from zerokin.selection.multi_label.fitting import fit_label_classifier
+
+        model, chosen = fit_label_classifier(dataset, tune=tune, random_state=seed)
+        save = model.save
+    else:
+        from zerokin.features.region_reader import REGIONS
+        from zerokin.recognizer.label_recognizer import fit_label_recognizer
+
+        recognizer, chosen = fit_label_recognizer(
+            dataset,
+            learner,
+            regions=REGIONS if regions is None else regions,
+            tune=tune,
+            random_state=seed,
         )
-    model, chosen = fit_label_classifier(dataset, tune=tune, random_state=seed)
+        model, save = recognizer.classifier, recognizer.save
     if chosen is not None:
         best = chosen.best
         out.print(
@@ -50,80 +67,77 @@ def fit_labels(dataset: MultiLabelDataset, folder: Path, *, tune: bool, seed: in
             soft_wrap=True,
         )
     out.print(f"labels are given from a probability of {model.calibration_.threshold:.3f} on")
-    model.save(folder)
+    save(folder)
     out.print(f"{len(dataset.seen)} seen and {len(dataset.unseen)} unseen classes")
     out.print(f"wrote {folder}", soft_wrap=True)
 
 
 def predicts_labels(folder: Path) -> bool:
     """Tell whether a folder holds a classifier of several labels."""
-    from zerokin.classifiers.multi_label.serialization import CONFIG
+    from zerokin.classifiers.multi_label.serialization import is_multi_label
 
-    return (folder / CONFIG).is_file()
+    return is_multi_label(folder)
+
+
+def reads_images(folder: Path) -> bool:
+    """Tell whether a classifier of several labels has a network beside it."""
+    from zerokin.recognizer.label_recognizer import READER
+
+    return (folder / READER).is_dir()
 
 
 def label_lines(
-    folder: Path, given: Any, *, candidates: Any, k: int | None, form: str
-) -> Iterator[str]:
-    """Yield lines of output: the labels of each image with their probabilities and regions.
+    answers: Iterable[LabelAnswer | UnreadableImage], form: str
+) -> Iterator[tuple[LabelAnswer | UnreadableImage, str]]:
+    """Yield every answer with its output: its labels, their probabilities, and where they are."""
+    heading = ",".join(COLUMNS) + "\n" if form == "csv" else ""
+    for answer in answers:
+        yield answer, heading + WRITERS[form](answer)
+        heading = ""
 
-    Without ``k`` those from the threshold on, otherwise the best k.
-    """
-    from zerokin.classifiers import MultiLabelZeroShotClassifier
 
-    model: MultiLabelZeroShotClassifier = MultiLabelZeroShotClassifier.load(folder)
+def answers_of_features(
+    folder: Path, given: Any, *, candidates: Any, k: int | None
+) -> Iterator[LabelAnswer]:
+    """Yield the answers for rows of features."""
+    from zerokin.recognizer.label_recognizer import LabelRecognizer
+
+    recognizer = LabelRecognizer.load(folder)
     names = getattr(given, "names", None)
     rows = given.open() if hasattr(given, "open") else given
-    if form == "csv":
-        yield "image,label,role,probability,region\n"
     for start in range(0, len(rows), BLOCK):
         block = np.asarray(rows[start : start + BLOCK])
-        for at, labels in enumerate(label_answers(model, block, candidates, k), start=start):
-            yield WRITERS[form](names[at] if names else str(at), labels)
+        called = [names[at] if names else str(at) for at in range(start, start + len(block))]
+        yield from recognizer.answer(block, called, candidates, k)
 
 
-def label_answers(
-    model: MultiLabelZeroShotClassifier, X: NDArray[Any], candidates: Any, k: int | None
-) -> Iterator[list[dict[str, Any]]]:
-    """Yield for every image its labels, best first."""
-    from zerokin.classifiers.ranking import ranked
-
-    p, where = model.predict_proba(X), model.locate(X)
-    given = model.predict(X, candidates)
-    chosen = model._candidates(candidates)
-    seen = set(model.seen_.tolist())
-    order = chosen[ranked(p[:, chosen], len(chosen))[0]]
-    for row, best in enumerate(order.tolist()):
-        kept = best[:k] if k is not None else [at for at in best if given[row, at]]
-        yield [
-            {
-                "label": str(model.classes_[at]),
-                "role": "seen" if at in seen else "unseen",
-                "probability": round(float(p[row, at]), 4),
-                "region": int(where[row, at]),
-            }
-            for at in kept
-        ]
+def _json_line(answer: LabelAnswer | UnreadableImage) -> str:
+    return json.dumps(answer.to_dict(), ensure_ascii=False) + "\n"
 
 
-def _json_line(image: str, labels: list[dict[str, Any]]) -> str:
-    return json.dumps({"image": image, "labels": labels}, ensure_ascii=False) + "\n"
-
-
-def _csv_lines(image: str, labels: list[dict[str, Any]]) -> str:
+def _csv_lines(answer: LabelAnswer | UnreadableImage) -> str:
     from zerokin.report.answers_csv import csv_line
 
-    return "".join(csv_line([image, *one.values()]) for one in labels)
+    if not hasattr(answer, "labels"):
+        return ""  # said on standard error
+    lines = []
+    for one in answer.labels:
+        box = "" if one.box is None else " ".join(f"{side:.4f}" for side in one.box)
+        values = [answer.image, one.label, one.role, one.probability, one.region, box]
+        lines.append(csv_line(values))
+    return "".join(lines)
 
 
-def _table_line(image: str, labels: list[dict[str, Any]]) -> str:
+def _table_line(answer: LabelAnswer | UnreadableImage) -> str:
     from zerokin.commands.predict import printable
 
-    named = [f"{printable(one['label'])} ({one['probability']:.2f})" for one in labels]
-    return f"{printable(image)}: {', '.join(named) or '(nothing it is sure of)'}\n"
+    if not hasattr(answer, "labels"):
+        return f"{printable(answer.image)}: (unreadable)\n"
+    named = [f"{printable(one.label)} ({one.probability:.2f})" for one in answer.labels]
+    return f"{printable(answer.image)}: {', '.join(named) or '(nothing it is sure of)'}\n"
 
 
-WRITERS: Mapping[str, Callable[[str, list[dict[str, Any]]], str]] = {
+WRITERS: Mapping[str, Callable[[Any], str]] = {
     "json": _json_line,
     "csv": _csv_lines,
     "table": _table_line,

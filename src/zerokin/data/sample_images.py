@@ -1,9 +1,12 @@
-"""The images behind the samples of a data set of features."""
+"""The images behind some samples of a data set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from zerokin.data.attached_features import end_alike
@@ -45,3 +48,31 @@ def load_sample_images(dataset: Dataset, source: Dataset, samples: Indices) -> l
                 f"{dataset.provenance.source}; name the images of the same data"
             )
     return [source.images.load(number) for number in samples.tolist()]
+
+
+class ChosenImages(Images):
+    """Some of the images, the others never read.
+
+    Parameters
+    ----------
+    images
+        All of them.
+    chosen
+        Positions of those that are meant, in this order.
+    """
+
+    def __init__(self, images: Images, chosen: Indices) -> None:
+        self.all, self.chosen = images, chosen.tolist()
+        self.names = [images.names[index] for index in self.chosen]
+
+    def load(self, index: int) -> Image.Image:
+        return self.all.load(self.chosen[index])
+
+    def digest(self, index: int) -> bytes:
+        return self.all.digest(self.chosen[index])
+
+    def file(self, index: int) -> Path | None:
+        return self.all.file(self.chosen[index])
+
+    def array(self, index: int) -> NDArray[np.uint8]:
+        return self.all.array(self.chosen[index])

@@ -14,6 +14,7 @@ from zerokin.aliases import NETWORK, ReadingSaved, renamed
 from zerokin.compute.device import chosen_device
 from zerokin.data.dataset import Dataset
 from zerokin.data.images import Images
+from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.declared import unknown_entry
 from zerokin.errors import InvalidInput, shown
 from zerokin.features.input.sources import Source, open_source
@@ -41,6 +42,11 @@ from zerokin.features.start_weights import StartWeights
 from zerokin.features.training.distillation import check_teacher
 from zerokin.features.training.episode_sampler import check_episodes
 from zerokin.features.training.fingerprint import RANDOM, weights_digest
+from zerokin.features.training.label_sets import (
+    label_set_targets,
+    refuse_for_label_sets,
+    refuse_without_maps,
+)
 from zerokin.features.training.loop import train
 from zerokin.features.training.recipe import Recipe
 from zerokin.features.training.records import Epoch, Targets
@@ -209,13 +215,16 @@ class FeatureLearner:
 
     def check_episodes(self, dataset: Dataset) -> None:
         """Refuse a recipe whose episodes the training images of a data set cannot fill."""
-        check_episodes(dataset.training_labels(), self.recipe, dataset.classes.names)
+        if self.recipe.episode_way is not None:
+            check_episodes(dataset.training_labels(), self.recipe, dataset.classes.names)
 
     def prepare(self, dataset: Dataset, hierarchy: ClassHierarchy | None = None) -> FeatureLearner:
         """Make the network for a data set without training it."""
         settings = self.settings
         if not reads_images(settings):
             refuse_other_inputs(settings, dataset)
+        if dataset.multi_label:
+            refuse_for_label_sets(settings.mode, self.recipe)
         if hierarchy is not None:
             beside = f"{dataset.split_name} of {dataset.name}"
             hierarchy = aligned_hierarchy(hierarchy, dataset.classes.names, beside=beside)
@@ -229,6 +238,8 @@ class FeatureLearner:
             )
             if settings.weights is None:
                 learn_scaling(backbone, dataset)
+            if dataset.multi_label and self.recipe.epochs:
+                refuse_without_maps(backbone)
             head = self._head(backbone, dataset)
         self.network_ = FeatureNetwork(backbone, head).to(self.torch_device)
         self.history_, self.classes_ = [], _seen_names(dataset)
@@ -328,10 +339,13 @@ class FeatureLearner:
             mode="classes" if tree is None else settings.mode,
             input_scaling=settings.input_scaling,
             auxiliary_heads=settings.auxiliary_heads,
+            sigmoid=dataset.multi_label,
         )
 
     def targets(self, dataset: Dataset) -> Targets:
         """Return what the training images show, as the network is to learn it."""
+        if isinstance(dataset, MultiLabelDataset):
+            return label_set_targets(dataset, self.hierarchy_)
         labels = dataset.training_labels()
         layers = range(1, 1 + (0 if self.hierarchy_ is None else self.hierarchy_.n_layers))
         columns = [self.hierarchy_.labels(layer)[labels] for layer in layers]  # type: ignore[union-attr]

@@ -136,6 +136,8 @@ def _described(head: Head) -> dict[str, Any]:
         "kind": "hierarchy",
         "sizes": [head.class_head.out_features, *(h.out_features for h in head.layer_heads)],
         "mode": head.mode,
+        # Of one label an image, files of earlier versions stay those of the same network.
+        **({"sigmoid": True} if head.sigmoid else {}),
         **{name: getattr(head, name) for name in CHAIN},
     }
 
@@ -171,6 +173,7 @@ def _made(about: dict[str, Any], d_f: int, channels: int) -> Head:
         seen,
         layers,
         mode=about["mode"],
+        sigmoid=bool(about.get("sigmoid", False)),
         **_chain(about),
     )
 

@@ -12,14 +12,20 @@ if TYPE_CHECKING:
         RankedNode,
         UnreadableImage,
     )
+    from zerokin.recognizer.label_answer import FoundLabel, LabelAnswer
+    from zerokin.recognizer.label_recognizer import LabelRecognizer, fit_label_recognizer
     from zerokin.recognizer.recognizer import Recognizer
 
 _HOMES = {
     "AnswerLevel": "image_answer",
+    "FoundLabel": "label_answer",
     "ImageAnswer": "image_answer",
+    "LabelAnswer": "label_answer",
+    "LabelRecognizer": "label_recognizer",
     "RankedNode": "image_answer",
     "Recognizer": "recognizer",
     "UnreadableImage": "image_answer",
+    "fit_label_recognizer": "label_recognizer",
     "fit_recognizer": "fitting",
 }
 
@@ -32,10 +38,14 @@ _FORMER = {
 
 __all__ = [
     "AnswerLevel",
+    "FoundLabel",
     "ImageAnswer",
+    "LabelAnswer",
+    "LabelRecognizer",
     "RankedNode",
     "Recognizer",
     "UnreadableImage",
+    "fit_label_recognizer",
     "fit_recognizer",
 ]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.benchmark.multi_label.peers.peer import LabelTraining, MultiLabelPeer
-from zerokin.classifiers.multi_label.regions import image_scores, whole_images
+from zerokin.classifiers.multi_label.regions import Pooling, image_scores, whole_images
 from zerokin.features.scaler import FeatureScaler
 from zerokin.selection.method import Params, product_of
 from zerokin.selection.multi_label.method import LabeledData, MultiLabelMethod, RegionsScorer
@@ -59,7 +59,7 @@ class MultiLabelPeerMethod(MultiLabelMethod):
                 return image_scores(
                     regions,
                     lambda features: fitted.scores(normalizer.transform(features)),
-                    global_weight=share,
+                    Pooling(share),
                 )
 
             yield scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from zerokin.aliases import ReadingSaved
 from zerokin.classifiers.auto_penalty import estimate_seen_penalty
 from zerokin.classifiers.class_labels import KnownClasses, candidate_positions
-from zerokin.classifiers.memo import RunStage, run_stage
 from zerokin.classifiers.multi_label.calibration import (
     Calibration,
     calibrate,
@@ -23,16 +22,19 @@ from zerokin.classifiers.multi_label.calibration import (
     label_folds,
 )
 from zerokin.classifiers.multi_label.label_input import given_labels
+from zerokin.classifiers.multi_label.learning import (
+    LabeledRegions,
+    learn_prototypes,
+    region_scores,
+)
 from zerokin.classifiers.multi_label.regions import (
+    Pooling,
     as_regions,
-    assigned_regions,
     best_regions,
     image_scores,
-    whole_images,
 )
 from zerokin.classifiers.multi_label.serialization import read_multi_label, write_multi_label
 from zerokin.classifiers.ranking import ranked
-from zerokin.classifiers.stages import TrainingSet, scale_samples
 from zerokin.classifiers.zero_shot_classifier import AUTO, Candidates, ZeroShotClassifier
 from zerokin.errors import InvalidInput, ZerokinWarning, did_you_mean, shown
 from zerokin.hierarchy import ClassHierarchy
@@ -57,27 +59,6 @@ UNCALIBRATED = "no seen classes could be held out: probabilities and threshold a
 UNCALIBRATED += "training images, and too sure of themselves"
 
 
-class LabeledRegions(NamedTuple):
-    """What is learned from: regions of images (N, R, d_f), labels (N, C), semantics and names.
-
-    Parameters
-    ----------
-    regions
-        (N, R, d_f) raw features.
-    labels
-        (N, C) which labels each image has; columns without any are unseen classes.
-    semantics
-        (C, d_z) unit semantics Z.
-    names
-        (C,) what the classes are called.
-    """
-
-    regions: NDArray[Any]
-    labels: NDArray[np.bool_]
-    semantics: NDArray[np.float64]
-    names: NDArray[Any]
-
-
 class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
     """Name everything that an image shows, classes that were never shown among it.
 
@@ -85,7 +66,7 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
     by a whole image at first, then by the regions that match it better than the image's other
     labels do under the prototypes so far, and these are learned again (multiple-instance learning,
     as Andrews et al., NIPS 2002, with soft assignments). An image scores for a class what its
-    best-matching region does. With one region an image and one label each, this is the
+    best-matching regions do. With one region an image and one label each, this is the
     `ZeroShotClassifier` itself.
 
     Parameters
@@ -97,8 +78,16 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
     n_assignments
         How often labels are assigned to regions and prototypes learned again; 0 learns from whole
         images, the means of their regions.
+    ranking_epochs
+        How often every image is seen while the projection is refined by ranking an image's labels
+        above its other classes (`refined_step`); 0 leaves it as least squares has it.
     global_weight
-        Share of the whole image's score beside that of the best-matching region, 0 to 1.
+        Share of the whole image's score beside that of its regions, 0 to 1.
+    pooling
+        Temperature of the log-mean-exp over an image's regions; 0 takes the best-matching one.
+    competition
+        Temperature of the softmax by which classes compete for each region; 0 lets every class
+        score for itself.
     threshold
         Probability from which on a label is given, 0 to 1. ``"auto"``: where F1 over all labels is
         best on classes held out of the training data. A mapping of classes to thresholds sets
@@ -138,7 +127,10 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
     _parameter_ranges: ClassVar[Ranges] = {
         "zero_shot": Optional(InstanceOf(ZeroShotClassifier, "a ZeroShotClassifier")),
         "n_assignments": Integer(0, 100),
+        "ranking_epochs": Integer(0, 10_000),
         "global_weight": Real(0, 1),
+        "pooling": Real(0),
+        "competition": Real(0),
         "threshold": THRESHOLD,
     }
 
@@ -147,12 +139,18 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
         zero_shot: ZeroShotClassifier | None = None,
         *,
         n_assignments: int = 1,
+        ranking_epochs: int = 0,
         global_weight: float = 0.0,
+        pooling: float = 0.0,
+        competition: float = 0.0,
         threshold: float | Literal["auto"] | Mapping[Any, float] = AUTO,
     ) -> None:
         self.zero_shot = zero_shot
         self.n_assignments = n_assignments
+        self.ranking_epochs = ranking_epochs
         self.global_weight = global_weight
+        self.pooling = pooling
+        self.competition = competition
         self.threshold = threshold
 
     def fit(
@@ -206,9 +204,9 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _fit(
-        self, data: LabeledRegions, hierarchy: ClassHierarchy | None, run: RunStage = run_stage
+        self, data: LabeledRegions, hierarchy: ClassHierarchy | None
     ) -> MultiLabelZeroShotClassifier:
-        """Learn prototypes from data that was checked; a search gives a `Memo` to run with."""
+        """Learn prototypes from data that was checked."""
         model = ZeroShotClassifier() if self.zero_shot is None else clone(self.zero_shot)
         check_parameters(model)
         if model.inference == "paper":
@@ -216,16 +214,20 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
                 "inference='paper' keeps the superclasses of one label alone: choose 'residual' or "
                 "'flat' for several labels"
             )
-        pairs = run(whole_image_pairs, *data)
-        model._fit(pairs, hierarchy, run)
-        labels = np.nonzero(data.labels)[1]
-        for _ in range(self.n_assignments if data.regions.shape[1] > 1 else 0):
-            self.zero_shot_ = model
-            features = assigned_regions(data.regions, data.labels, self._score_regions)
-            pairs = TrainingSet(features, labels, data.semantics, data.names)
-            model = clone(model)._fit(pairs, hierarchy)
-        self.zero_shot_, self._pairs = model, pairs
-        self.n_features_in_ = model.n_features_in_
+        if self.ranking_epochs and model.distance != "cosine":
+            raise InvalidInput(
+                f"distance={model.distance!r} has no ranking: choose distance='cosine', or "
+                "ranking_epochs=0"
+            )
+        learned = learn_prototypes(
+            data,
+            model,
+            hierarchy,
+            n_assignments=self.n_assignments,
+            ranking_epochs=self.ranking_epochs,
+        )
+        self._pairs = learned.pairs
+        self.zero_shot_, self.n_features_in_ = learned.model, learned.model.n_features_in_
         return self
 
     @property
@@ -328,7 +330,7 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
         X
             As for `decision_function`.
         """
-        return best_regions(self._regions(X), self._score_regions)
+        return best_regions(self._regions(X), self._score_regions, self._pooling())
 
     def add_class(self, name: Any, vector: ArrayLike) -> MultiLabelZeroShotClassifier:
         """Make one more unseen class known by its semantic vector; nothing is fitted again.
@@ -357,11 +359,16 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
             return read_multi_label(cls, folder)
 
     def _score_regions(self, features: NDArray[Any]) -> NDArray[np.float64]:
-        model = self.zero_shot_
-        return model._scores(scale_samples(model._normalizer, features, model.distance))
+        return region_scores(self.zero_shot_, features)
+
+    def _pooling(self) -> Pooling:
+        return Pooling(self.global_weight, self.pooling, self.competition)
 
     def _decide(self, regions: NDArray[Any]) -> NDArray[np.float64]:
-        return image_scores(regions, self._score_regions, global_weight=self.global_weight)
+        scores = image_scores(regions, self._score_regions, self._pooling())
+        if self.zero_shot_.seen_penalty_:
+            scores[:, self.seen_] -= self.zero_shot_.seen_penalty_
+        return scores
 
     def _regions(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self, "zero_shot_")
@@ -452,14 +459,3 @@ def best_below(values: NDArray[Any], nodes: NDArray[np.int64]) -> NDArray[Any]:
         plain_array(values, "values")[:, order], starts, axis=1
     )
     return found
-
-
-def whole_image_pairs(
-    regions: NDArray[Any],
-    labels: NDArray[np.bool_],
-    semantics: NDArray[np.float64],
-    names: NDArray[Any],
-) -> TrainingSet:
-    """Return pairs of an image and one of its labels, each with the whole image's features."""
-    images, positions = np.nonzero(labels)
-    return TrainingSet(whole_images(regions)[images], positions, semantics, names)

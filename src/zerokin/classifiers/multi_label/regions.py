@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,33 +48,95 @@ def whole_images(regions: NDArray[Any]) -> NDArray[Any]:
     return mean
 
 
-def image_scores(
-    regions: NDArray[Any], score: RegionScorer, *, global_weight: float
-) -> NDArray[np.float64]:
-    """Return the scores of images (N, C): of the best-matching region of each class.
+@dataclass(frozen=True)
+class Pooling:
+    """How scores of regions become those of an image.
 
-    ``global_weight`` is the share of the score of the whole image, the mean of its regions (N, R,
-    d_f). A single region is the whole image.
+    Parameters
+    ----------
+    global_weight
+        Share of the whole image's score, 0 to 1.
+    temperature
+        Of the log-mean-exp over regions; 0: the best-matching region alone.
+    competition
+        Temperature T at which classes compete for a region: its scores become T · log softmax(s /
+        T), T log C added. 0: each class for itself.
     """
+
+    global_weight: float = 0.0
+    temperature: float = 0.0
+    competition: float = 0.0
+
+    def images(
+        self, of_regions: NDArray[np.float64], of_whole: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the scores of images (n, C), by those of regions (n, R, C) and of whole images.
+
+        A single region is the whole image.
+        """
+        if of_regions.shape[1] == 1 or self.global_weight == 1:
+            return of_whole.copy()
+        found = log_mean_exp(self.competed(of_regions), self.temperature, axis=1)
+        return (1 - self.global_weight) * found + self.global_weight * of_whole
+
+    def competed(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scores (n, R, C) once classes have competed for the regions."""
+        if not self.competition:
+            return scores
+        return scores - log_mean_exp(scores, self.competition, axis=2)[:, :, None]
+
+
+BEST_REGION = Pooling()
+
+
+def log_mean_exp(scores: NDArray[np.float64], temperature: float, axis: int) -> NDArray[np.float64]:
+    """Return T log mean exp(s / T) along an axis: from the maximum (T = 0) towards the mean.
+
+    Examples
+    --------
+    >>> scores = np.array([[0.0, 1.0]])
+    >>> [float(log_mean_exp(scores, T, axis=1)[0].round(2)) for T in (0, 0.1, 100)]
+    [1.0, 0.93, 0.5]
+    """
+    best: NDArray[np.float64] = scores.max(axis=axis)
+    if not temperature:
+        return best
+    below = np.exp((scores - np.expand_dims(best, axis)) / temperature)
+    found: NDArray[np.float64] = best + temperature * np.log(below.mean(axis=axis))
+    return found
+
+
+def image_scores(
+    regions: NDArray[Any], score: RegionScorer, pooling: Pooling = BEST_REGION
+) -> NDArray[np.float64]:
+    """Return the scores of images (N, C), by those of their regions (N, R, d_f)."""
+    return np.concatenate(
+        [
+            pooling.images(*scores_of(block, score, whole_alone=pooling.global_weight == 1))
+            for block in region_blocks(regions)
+        ]
+    )
+
+
+def scores_of(
+    regions: NDArray[Any], score: RegionScorer, *, whole_alone: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return scores of regions (n, R, C) and of whole images (n, C), the means of their regions."""
+    n, R, d_f = regions.shape
+    of_whole = score(whole_images(regions))
+    if R == 1 or whole_alone:
+        return of_whole[:, None], of_whole
+    return score(regions.reshape(n * R, d_f)).reshape(n, R, -1), of_whole
+
+
+def best_regions(
+    regions: NDArray[Any], score: RegionScorer, pooling: Pooling = BEST_REGION
+) -> NDArray[np.int64]:
+    """Return which region matches each class best, (N, C)."""
     parts = []
     for block in region_blocks(regions):
-        n, R, d_f = block.shape
-        if R == 1 or global_weight == 1:
-            parts.append(score(whole_images(block)))
-            continue
-        best = score(block.reshape(n * R, d_f)).reshape(n, R, -1).max(axis=1)
-        if global_weight:
-            best = (1 - global_weight) * best + global_weight * score(whole_images(block))
-        parts.append(best)
-    return np.concatenate(parts)
-
-
-def best_regions(regions: NDArray[Any], score: RegionScorer) -> NDArray[np.int64]:
-    """Return which region matches each class best, (N, C)."""
-    parts = [
-        score(block.reshape(-1, block.shape[2])).reshape(*block.shape[:2], -1).argmax(axis=1)
-        for block in region_blocks(regions)
-    ]
+        scores = score(block.reshape(-1, block.shape[2])).reshape(*block.shape[:2], -1)
+        parts.append(pooling.competed(scores).argmax(axis=1))
     return np.concatenate(parts)
 
 

@@ -21,13 +21,19 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "zerokin-multi-label-classifier", 1
 CONFIG, ZERO_SHOT = "multi_label.json", "zero_shot"
-PARAMETERS = ("n_assignments", "global_weight")
+PARAMETERS = ("n_assignments", "ranking_epochs", "global_weight", "pooling", "competition")
 
 
 def write_multi_label(model: MultiLabelZeroShotClassifier, folder: str | os.PathLike[str]) -> None:
     """Write a fitted classifier; an older one in the same folder is replaced as a whole."""
     folder = Path(folder)
     refuse_other_folder(folder, CONFIG, "a classifier of several labels")
+    with replacing_folder(folder) as temporary:
+        write_files(model, temporary)
+
+
+def write_files(model: MultiLabelZeroShotClassifier, folder: Path) -> None:
+    """Write a fitted classifier into a folder that is there."""
     check_parameters(model)
     threshold = model.threshold
     config = {
@@ -41,11 +47,15 @@ def write_multi_label(model: MultiLabelZeroShotClassifier, folder: str | os.Path
         "thresholds": model.thresholds_.tolist(),
         "calibration": list(model.calibration_),
     }
-    with replacing_folder(folder) as temporary:
-        model.zero_shot_.save(temporary / ZERO_SHOT)
-        (temporary / CONFIG).write_text(
-            json.dumps(config, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+    model.zero_shot_.save(folder / ZERO_SHOT)
+    (folder / CONFIG).write_text(
+        json.dumps(config, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+
+
+def is_multi_label(folder: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder holds a classifier of several labels."""
+    return (Path(folder) / CONFIG).is_file()
 
 
 def read_multi_label(

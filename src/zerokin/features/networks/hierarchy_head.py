@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -44,9 +46,15 @@ class HierarchyHead(nn.Module):
     auxiliary_heads
         Also give the logits of the linear heads under the LSTM chain, for a loss of their own. In
         the other modes there is no second set of logits to give.
+    sigmoid
+        Several labels an image: every output is a probability of its own, which the LSTMs read as
+        it is. Linear heads look at every position of the feature maps (B, d_f, H, W), and an
+        output is the log-mean-exp over positions (multiple-instance learning).
 
     Attributes
     ----------
+    uses_maps : bool
+        Whether `forward` needs feature maps, too: with ``sigmoid``.
     joint : bool or None
         Whether mode ``"superclass-heads"`` computes all logits as one matrix product; None does so
         on GPUs, whose time goes into launching kernels otherwise. Sums may be rounded otherwise.
@@ -60,8 +68,6 @@ class HierarchyHead(nn.Module):
     (torch.Size([3, 10]), [5, 2])
     """
 
-    uses_maps: ClassVar[bool] = False
-
     def __init__(
         self,
         d_f: int,
@@ -72,6 +78,7 @@ class HierarchyHead(nn.Module):
         mode: str = "cnn-rnn",
         input_scaling: bool = True,
         auxiliary_heads: bool = True,
+        sigmoid: bool = False,
     ) -> None:
         super().__init__()
         _check(d_f, n_seen, layer_sizes, hidden, mode)
@@ -80,6 +87,7 @@ class HierarchyHead(nn.Module):
         self.d_f, self.hidden, self.mode = d_f, hidden, mode
         self.input_scaling, self.auxiliary_heads = input_scaling, auxiliary_heads
         self.joint: bool | None = None
+        self.sigmoid = self.uses_maps = sigmoid
         self.class_head = nn.Linear(d_f, n_seen)
         self.layer_heads = nn.ModuleList(nn.Linear(d_f, size) for size in sizes)
         self.lstms, self.readouts = make_chain(n_seen, chained, hidden)
@@ -89,13 +97,14 @@ class HierarchyHead(nn.Module):
         """Number p of seen classes."""
         return self.class_head.out_features
 
-    def forward(self, features: Tensor) -> HeadOutputs:
-        """Return logits for features (B, d_f)."""
+    def forward(self, features: Tensor, maps: Tensor | None = None) -> HeadOutputs:
+        """Return logits for features (B, d_f), with ``sigmoid`` for their maps (B, d_f, H, W)."""
         joint = features.is_cuda if self.joint is None else self.joint
-        if joint and self.mode == "superclass-heads":
+        if joint and self.mode == "superclass-heads" and not self.sigmoid:
             return self._jointly(features)
-        classes: Tensor = self.class_head(features)
-        linear = tuple(head(features) for head in self.layer_heads)
+        read = (lambda head: head(features)) if maps is None else partial(logits_of_maps, maps)
+        classes: Tensor = read(self.class_head)
+        linear = tuple(read(head) for head in self.layer_heads)
         if self.mode != "cnn-rnn":
             return HeadOutputs(classes=classes, layers=linear)
         return HeadOutputs(
@@ -122,6 +131,7 @@ class HierarchyHead(nn.Module):
             linear,
             hidden=self.hidden,
             input_scaling=self.input_scaling,
+            sigmoid=self.sigmoid,
         )
 
 
@@ -137,3 +147,17 @@ def _check(d_f: int, n_seen: int, layer_sizes: Sequence[int], hidden: int, mode:
             f"mode {mode!r} needs the size of at least one superclass layer, each at least 1: "
             f"got layer_sizes={list(layer_sizes)} (mode 'classes' needs none)"
         )
+
+
+def logits_of_maps(maps: Tensor, head: nn.Module) -> Tensor:
+    """Return logits (B, n) of a linear head over feature maps: log-mean-exp over positions.
+
+    Examples
+    --------
+    >>> import torch
+    >>> maps = torch.rand(2, 5, 3, 4)
+    >>> logits_of_maps(maps, nn.Linear(5, 7)).shape
+    torch.Size([2, 7])
+    """
+    positions: Tensor = head(maps.flatten(2).transpose(1, 2))
+    return positions.logsumexp(dim=1) - math.log(positions.shape[1])

@@ -60,7 +60,7 @@ def hierarchy_loss(
     >>> round(total.item(), 3)
     1.733
     """
-    lambdas = _layer_weights(weights, len(outputs.layers))
+    lambdas = layer_weights(weights, len(outputs.layers))
     _check_labels(outputs, class_labels, layer_labels)
     if outputs.joint is not None:
         sizes = (outputs.classes.shape[1], *(logits.shape[1] for logits in outputs.layers))
@@ -179,7 +179,7 @@ def semantic_loss(
         class_weight=class_weight,
         label_smoothing=label_smoothing,
     )
-    lambdas = [1.0, *_layer_weights(weights, len(outputs.layers))]
+    lambdas = [1.0, *layer_weights(weights, len(outputs.layers))]
     for number, errors in enumerate(outputs.reconstruction):
         error = errors.mean()
         parts[f"reconstruction {number}"] = error.detach()
@@ -187,7 +187,8 @@ def semantic_loss(
     return total, parts
 
 
-def _layer_weights(weights: float | Sequence[float], n_layers: int) -> list[float]:
+def layer_weights(weights: float | Sequence[float], n_layers: int) -> list[float]:
+    """Return λ_l of every superclass layer, one number for all or one each."""
     lambdas = [float(weights)] * n_layers if isinstance(weights, int | float) else list(weights)
     if len(lambdas) != n_layers:
         raise InvalidInput(

@@ -36,6 +36,7 @@ def chain_logits(
     *,
     hidden: int,
     input_scaling: bool,
+    sigmoid: bool = False,
 ) -> tuple[Tensor, ...]:
     """Return the logits of p̂_1, p̂_2, …, (B, r_l) each.
 
@@ -54,9 +55,13 @@ def chain_logits(
         Width of the LSTMs' states.
     input_scaling
         Multiply each softmax output by its number of classes, so that inputs are 1 on average.
+    sigmoid
+        Outputs are probabilities of their own, each between 0 and 1: there is nothing to scale.
     """
 
     def read(logits: Tensor) -> Tensor:
+        if sigmoid:
+            return logits.sigmoid()
         probabilities = logits.softmax(dim=1)
         return probabilities * logits.shape[1] if input_scaling else probabilities
 

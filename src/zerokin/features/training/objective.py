@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from zerokin.features.networks.head_outputs import HeadOutputs
+from zerokin.features.networks.label_losses import label_set_loss
 from zerokin.features.networks.losses import hierarchy_loss, semantic_loss
 from zerokin.features.networks.network import FeatureNetwork
 from zerokin.features.networks.semantic_head import SemanticHead
@@ -18,7 +19,10 @@ from zerokin.features.training.recipe import Recipe
 
 
 class Labels(NamedTuple):
-    """What B images show: their classes (B,) and their superclasses in each layer (B, n_r)."""
+    """What B images show: their classes (B,) and their superclasses in each layer (B, n_r).
+
+    Of several labels an image: which classes (B, p) and superclasses (B, Σ r_l) it has.
+    """
 
     classes: Tensor
     layers: Tensor
@@ -40,6 +44,8 @@ class Objective:
         loss = (
             partial(semantic_loss, mu=recipe.reconstruction)
             if isinstance(network.head, SemanticHead)
+            else label_set_loss
+            if getattr(network.head, "sigmoid", False)
             else hierarchy_loss
         )
         self.loss = partial(

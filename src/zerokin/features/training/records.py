@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 
@@ -31,13 +30,13 @@ class Targets(NamedTuple):
     Parameters
     ----------
     classes
-        (N,): 0 … p − 1 among the seen classes.
+        (N,): 0 … p − 1 among the seen classes. Of several labels an image (N, p): 0 and 1.
     layers
-        (N, n_r): the superclass in each layer.
+        (N, n_r): the superclass in each layer; or (N, Σ r_l): 0 and 1 for those of all layers.
     """
 
-    classes: NDArray[np.int64]
-    layers: NDArray[np.int64]
+    classes: NDArray[Any]
+    layers: NDArray[Any]
 
 
 @dataclass(frozen=True)

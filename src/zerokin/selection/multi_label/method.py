@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zerokin.classifiers.memo import Memo
-from zerokin.classifiers.multi_label.multi_label_classifier import LabeledRegions
-from zerokin.classifiers.multi_label.regions import as_regions
+from zerokin.classifiers.multi_label.learning import LabeledRegions
+from zerokin.classifiers.multi_label.regions import as_regions, whole_images
 from zerokin.data.multi_label import MultiLabelDataset
 from zerokin.selection.method import Params, Stage
 
@@ -48,6 +48,11 @@ class LabeledData:
         """The same for our classifier; classes are called by their row."""
         names = np.arange(len(self.semantics))
         return LabeledRegions(self.regions, self.labels, self.semantics, names)
+
+    @cached_property
+    def of_whole_images(self) -> LabeledData:
+        """The same with a single region an image, the mean of all."""
+        return replace(self, regions=whole_images(self.regions)[:, None])
 
     @property
     def seen(self) -> NDArray[np.int64]:
