@@ -161,3 +161,14 @@ def test_what_a_result_caches_later_counts_from_the_next_trial_on():
     memo(double, data)
     assert memo(Growing, data) is not grown  # the bound holds for what it caches, too
     assert memo.nbytes == 2 * data.nbytes
+
+
+def test_a_result_made_of_the_oldest_is_returned_although_both_are_dropped():
+    memo = Memo(max_bytes=500)
+    old = memo(np.zeros, 61)
+    for _ in range(3):
+        memo.start_trial()
+    assert len(memo(np.copy, old)) == 61
+    assert (len(memo), memo.nbytes) == (0, 0)
+    memo.start_trial()
+    assert len(memo(np.copy, old)) == 61

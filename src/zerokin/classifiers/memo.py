@@ -89,7 +89,8 @@ class Memo:
         if found.used != self._trial:
             found.used = self._trial
             self._used.append(found)
-        self._results.move_to_end(key)
+        if found.kept:  # it goes with what it was made of, where that was the oldest
+            self._results.move_to_end(key)
         value: Made = found.value
         return value
 

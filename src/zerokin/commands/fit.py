@@ -139,14 +139,14 @@ def fit(
         given: dict[str, Any] = {
             "--fine-tune": finetune, "--mode": mode, "--epochs": epochs, "--config": config,
             "--by": grouping, "--resume-folder": resume, "--replace": replace,
-            "--skip-damaged": skip_damaged, "--precision": precision,
-            "--memory-budget": memory_budget,
+            "--skip-damaged": skip_damaged, "--memory-budget": memory_budget,
         }  # fmt: skip
         if current().shared:
             raise InvalidInput(f"{data} has several labels a sample: fit it without torchrun")
         refuse_options(given, f"is for one label a sample, and {data} has several")
         of_network = {"--network": network, "--backbone": backbone, "--weights": weights,
-                      "--image-size": image_size, "--regions": regions}  # fmt: skip
+                      "--image-size": image_size, "--regions": regions,
+                      "--precision": precision}  # fmt: skip
         learner = None
         if dataset.kind == "features":
             refuse_options(of_network, f"is for images, but {data} holds features")
@@ -154,7 +154,11 @@ def fit(
             raise InvalidInput("regions are read by one network: give --network once")
         else:
             name = network[0] if network else backbone
-            settings = {"weights": weights, "image_size": image_size}
+            settings = {
+                "weights": weights,
+                "image_size": image_size,
+                "precision": None if precision is None else precision.value,
+            }
             learner = network_named(name, None, settings, {}, finetune=False, device=device)
         fit_labels(dataset, folder, learner=learner, regions=regions, tune=tune, seed=seed)
         return
