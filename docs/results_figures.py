@@ -40,7 +40,15 @@ def draw(records: dict[str, Record], folder: Path) -> list[Path]:
         title=f"Critters, ablation, {len(seeds)} seeds",
     )
     drawn = [folder / "figure-3.png", folder / "figure-5.png"]
-    links = [row for name in LINKS if name in records for row in records[name].rows]
+    # A row that two runs hold counts once: seeds are not drawn twice.
+    links = list(
+        {
+            (row["method"], row["setting"], row["seed"]): row
+            for name in LINKS
+            if name in records
+            for row in records[name].rows
+        }.values()
+    )
     if links:
         title = "CUB, heads on ready features of an untouched EfficientNet-Lite0: no CNN is trained"
         draw_bars(ablation_panels(links), folder / "figure-5-cub.png", title=title)
