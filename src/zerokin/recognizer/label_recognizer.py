@@ -173,7 +173,7 @@ def fit_label_recognizer(
     components
         Principal components of their features that are kept; 0 keeps all features.
     tune, random_state, quiet
-        As for `fit_label_classifier`.
+        As for ``fit_label_classifier``.
     """
     from zerokin.selection.multi_label.fitting import fit_label_classifier
 

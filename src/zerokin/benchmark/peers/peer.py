@@ -45,7 +45,7 @@ class Peer(Declared, ABC):
     grid
         Values of the hyper-parameters to choose from on validation classes.
     iterative
-        Whether it is fitted in many steps. Such trials race: see `PeerMethod`.
+        Whether it is fitted in many steps. Such trials race: see ``PeerMethod``.
     """
 
     name: ClassVar[str]

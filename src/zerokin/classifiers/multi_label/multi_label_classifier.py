@@ -80,7 +80,7 @@ class MultiLabelZeroShotClassifier(BaseEstimator):  # type: ignore[misc]
         images, the means of their regions.
     ranking_epochs
         How often every image is seen while the projection is refined by ranking an image's labels
-        above its other classes (`refined_step`); 0 leaves it as least squares has it.
+        above its other classes (``refined_step``); 0 leaves it as least squares has it.
     global_weight
         Share of the whole image's score beside that of its regions, 0 to 1.
     pooling
