@@ -71,7 +71,7 @@ class Network:
         name, size, precision, cub = found.groups()
         return cls(name, int(size) if size else None, precision, cub)
 
-    def open(self, folder: Path, kept: Path) -> dict[str, Dataset]:
+    def datasets(self, folder: Path, kept: Path) -> dict[str, Dataset]:
         """Return CUB and Critters with features of this network; those of Critters are read."""
         if self.cub.endswith(".mat"):
             cub = zerokin.load_dataset(f"xlsa17={folder}", features=self.cub)
@@ -331,7 +331,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     args = parse()
     folder = Path(args.data.partition("=")[2])
-    networks = {one.name: one.open(folder, args.folder) for one in map(Network.parse, args.network)}
+    networks = {
+        one.name: one.datasets(folder, args.folder) for one in map(Network.parse, args.network)
+    }
     lent = {name: len(one.seen) for name, one in next(iter(networks.values())).items()}
     sentences = {name: sentences_about(one) for name, one in next(iter(networks.values())).items()}
     kept: list[dict[str, Any]] = []

@@ -181,7 +181,7 @@ class FeatureLearner:
         self.check_episodes(dataset)
         if self.recipe.epochs == 0:
             return self
-        source = source or self.open(dataset, quiet=quiet)
+        source = source or self.open_source(dataset, quiet=quiet)
         start = StartWeights(self.network_.backbone, self.settings.start_interpolation)
         origin, validate = weights_digest(self.network_), None
         if self.settings.weights is None:
@@ -354,7 +354,7 @@ class FeatureLearner:
             layers=np.stack(columns, axis=1) if columns else np.zeros((len(labels), 0), np.int64),
         )
 
-    def open(self, dataset: Dataset, *, quiet: bool = True) -> Source:
+    def open_source(self, dataset: Dataset, *, quiet: bool = True) -> Source:
         """Return all images of a data set, or its features, as the network reads them."""
         inputs = dataset.images if reads_images(self.settings) else dataset.features
         return self._open(inputs, quiet=quiet)

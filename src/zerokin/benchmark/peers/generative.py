@@ -15,7 +15,6 @@ import numpy as np
 
 from zerokin.benchmark.peers.adam import falling_adam
 from zerokin.benchmark.peers.conse import softmax_regression
-from zerokin.benchmark.peers.linear_models import add_samples
 from zerokin.benchmark.peers.peer import Peer, RidgeWeight
 from zerokin.benchmark.peers.training_set import Array, Samples, TrainingSet
 from zerokin.compute.products import quick_products
@@ -133,7 +132,6 @@ class GenerativePeer(Peer):
             np.arange(len(Z)),
             feature_scale=1.0,
         )
-        add_samples(training.samples, generated, samples)
         return TrainingSet(samples, Z, semantic_scale=1.0)
 
 

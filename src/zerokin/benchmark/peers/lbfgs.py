@@ -53,8 +53,10 @@ def minimize(
     past: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=MEMORY)
     for _ in range(max_iter):
         direction = _downhill(steepest, past)
-        change = X @ direction
         before, length = float((steepest * direction).sum()), 1.0
+        if before >= 0:  # nothing is left to descend but rounding
+            break
+        change = X @ direction
         for _ in range(MOST_CUTS):
             found = slope(V + length * direction, scores + length * change)
             after = float((found * direction).sum())

@@ -156,24 +156,6 @@ def coordinates_of(samples: Samples) -> Coordinates:
     return samples.once("coordinates", lambda: _own_coordinates(samples))
 
 
-def add_samples(samples: Samples, added: Array, joined: Samples) -> None:
-    """Give samples and those added to them (n, d_f), joined, the coordinates of the samples.
-
-    A minimum is the same in any coordinates; one factorization then serves all that is added,
-    unless few samples span less than all of the space.
-    """
-    import torch
-
-    def coordinates() -> Coordinates:
-        known = coordinates_of(samples)
-        if known.U.shape[1] < known.U.shape[0]:
-            return _own_coordinates(joined)
-        rotated = _rotated(added, known.mean, known.U)
-        return known._replace(rotated=torch.cat([known.rotated, rotated]))
-
-    joined.once("coordinates", coordinates)
-
-
 def _own_coordinates(samples: Samples) -> Coordinates:
     eigenvalues, U = row_spectrum(samples.F, samples.class_sums.sum(axis=0))
     mean = samples.F.mean(axis=0, dtype=np.float64)
