@@ -74,7 +74,8 @@ CSS = f"""
   border-radius: 4px; line-height: 1.3; }}
 .zk-box.zk-unseen {{ border: 3px dashed {UNSEEN}; }}
 .zk-box b {{ background: var(--body-background-fill); color: var(--body-text-color);
-  padding: 0 .3rem; border-radius: 3px; font-size: .8rem; display: inline-block; margin-right: 2px; }}
+  padding: 0 .3rem; border-radius: 3px; font-size: .8rem; display: inline-block;
+  margin-right: 2px; }}
 .zk-number {{ width: 4.2rem; text-align: right !important; font-variant-numeric: tabular-nums; }}
 .zk-kin {{ display: flex; flex-wrap: wrap; gap: 1rem; }}
 .zk-kin figure {{ margin: 0; max-width: 190px; }}
